@@ -1,0 +1,199 @@
+//! Filling images and directories: made new, copied, or cut from a volume in use.
+//!
+//! It owns what a copy promises. With shared blocks the copy of an image is one moment, whatever
+//! goes on meanwhile; without them it takes time, so it is made only of what nobody uses. It writes
+//! no records: what it made is nothing until its record stands.
+
+use drivebay_sdk::files::{ErrorCode, Extent, Job, JobState};
+use drivebay_sdk::{Error, Reason, Result};
+
+use crate::backend::Backend;
+use crate::pool::{DATA, IMAGE, Progress, Section, Sharing, copy_key, format_key};
+use crate::record::{Content, VolumeRecord};
+use crate::refusal;
+use crate::uses::{Hold, hold};
+
+/// Where contents stand or shall stand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Place<'a> {
+    pub(crate) section: Section,
+    pub(crate) id: &'a str,
+}
+
+impl Backend<'_> {
+    /// Makes empty contents of this size. `UnderWay`: the file system is still being made.
+    pub(crate) fn make_contents(&self, place: Place<'_>, content: &Content, bytes: u64) -> Result<Progress> {
+        match content {
+            Content::Directory => {
+                let path = self.file(place.section, place.id, DATA);
+                self.disk.make_directory(&path).map_err(|error| refusal::of_disk("make", &path, &error))?;
+                Ok(Progress::Done)
+            }
+            Content::Block => self.make_image(place, bytes).map(|()| Progress::Done),
+            Content::FileSystem(name) => self.make_file_system(place, name, bytes),
+        }
+    }
+
+    /// Copies the contents of a volume as they are now. A file system that this host has mounted is
+    /// frozen meanwhile. `failed-precondition`: in use in a way that allows no copy.
+    pub(crate) fn cut(&self, volume: &VolumeRecord, to: Place<'_>) -> Result<Progress> {
+        let from = Place { section: Section::Volumes, id: &volume.id };
+        let sharing = self.sharing()?;
+        match (sharing, self.hold_of(volume)?) {
+            (_, Hold::Directory(place)) => Err(busy_directory(&volume.id, &place)),
+            (Sharing::Possible, Hold::Here) => {
+                self.while_frozen(&[volume.id.as_str()], || self.transfer(from, to, &volume.content, sharing))
+            }
+            (Sharing::Possible, _) => self.transfer(from, to, &volume.content, sharing),
+            (Sharing::Impossible, Hold::Idle) => {
+                let progress = self.transfer(from, to, &volume.content, sharing)?;
+                self.check_still_idle(volume)?;
+                Ok(progress)
+            }
+            (Sharing::Impossible, Hold::Elsewhere(place) | Hold::Raw(place)) => Err(busy_image(&volume.id, &place)),
+            (Sharing::Impossible, Hold::Here) => Err(busy_image(&volume.id, "this node")),
+        }
+    }
+
+    /// How a volume is held by those who use it.
+    pub(crate) fn hold_of(&self, volume: &VolumeRecord) -> Result<Hold> {
+        let uses = self.uses(Section::Volumes, &volume.id)?;
+        Ok(hold(&volume.content, &uses, &self.host.host_id()))
+    }
+
+    /// Copies contents that nobody changes meanwhile, or that can be copied at one moment.
+    pub(crate) fn transfer(
+        &self,
+        from: Place<'_>,
+        to: Place<'_>,
+        content: &Content,
+        sharing: Sharing,
+    ) -> Result<Progress> {
+        if *content == Content::Directory {
+            let (from, to) = (self.file(from.section, from.id, DATA), self.file(to.section, to.id, DATA));
+            return self.copy_tree(&from, &to, sharing);
+        }
+        let (source, target) = (self.file(from.section, from.id, IMAGE), self.file(to.section, to.id, IMAGE));
+        match sharing {
+            Sharing::Possible => {
+                // What an interrupted call left is of another moment.
+                self.remove_file(&target)?;
+                self.host.reflink(&source, &target).map_err(refusal::of_host)?;
+                Ok(Progress::Done)
+            }
+            Sharing::Impossible => self.run(&copy_key(to.id), &Job::copy_all(source, target)),
+        }
+    }
+
+    /// Runs `work` while the file systems of these volumes are frozen here, all at once.
+    /// `unavailable`: one of them was thawed before `work` was done, so the cut is worth nothing.
+    pub(crate) fn while_frozen<T>(&self, volumes: &[&str], work: impl FnOnce() -> Result<T>) -> Result<T> {
+        let mut frozen = Vec::new();
+        let mut outcome = Ok(());
+        for volume in volumes {
+            match self.host.freeze(volume) {
+                Ok(()) => frozen.push(*volume),
+                Err(error) => {
+                    outcome = Err(refusal::of_host(error));
+                    break;
+                }
+            }
+        }
+        let outcome = outcome.and_then(|()| work());
+        let mut void = None;
+        for volume in frozen {
+            if let Err(error) = self.host.thaw(volume) {
+                void.get_or_insert(Error::unavailable(format!(
+                    "the cut is not to be trusted, volume {volume} did not stay frozen: {}",
+                    error.message
+                )));
+            }
+        }
+        match (outcome, void) {
+            (Ok(_), Some(void)) => Err(void),
+            (outcome, _) => outcome,
+        }
+    }
+
+    /// Makes an image as long as its volume is; it never becomes shorter.
+    pub(crate) fn lengthen(&self, place: Place<'_>, bytes: u64) -> Result<()> {
+        let image = self.file(place.section, place.id, IMAGE);
+        let status = self.disk.status(&image).map_err(|error| refusal::of_disk("find", &image, &error))?;
+        match status {
+            None => Err(Error::failed_precondition(format!(
+                "the image of {} {} is missing",
+                place.section.noun(),
+                place.id
+            ))),
+            Some(status) if status.length >= bytes => Ok(()),
+            Some(_) => {
+                self.disk.set_length(&image, bytes).map_err(|error| refusal::of_disk("lengthen", &image, &error))?;
+                self.sync(&image)
+            }
+        }
+    }
+
+    /// Sets aside all blocks of an image. `resource-exhausted`: the pool has not that many.
+    pub(crate) fn reserve_all(&self, place: Place<'_>, bytes: u64) -> Result<()> {
+        let image = self.file(place.section, place.id, IMAGE);
+        self.host.reserve(&image, Extent { offset: 0, length: bytes }).map_err(refusal::of_host)?;
+        self.sync(&image)
+    }
+
+    fn make_image(&self, place: Place<'_>, bytes: u64) -> Result<()> {
+        let image = self.file(place.section, place.id, IMAGE);
+        self.remove_file(&image)?;
+        self.disk.make_file(&image, bytes).map_err(|error| refusal::of_disk("make", &image, &error))?;
+        self.sync(&image)
+    }
+
+    fn make_file_system(&self, place: Place<'_>, name: &str, bytes: u64) -> Result<Progress> {
+        let image = self.file(place.section, place.id, IMAGE);
+        let job = Job::format(image.clone(), name);
+        let present = self.disk.status(&image).map_err(|error| refusal::of_disk("find", &image, &error))?;
+        if present.is_none_or(|status| status.length != bytes) {
+            self.make_image(place, bytes)?;
+        }
+        match self.host.run_job(&format_key(place.id), &job, self.patience()) {
+            // A host that died after the job remembers nothing of it: begin with a new image.
+            Ok(JobState::Failed(error)) | Err(error) if error.code == ErrorCode::AlreadyExists => {
+                self.make_image(place, bytes)?;
+                self.run(&format_key(place.id), &job)
+            }
+            state => of_job(state),
+        }
+    }
+
+    fn run(&self, key: &str, job: &Job) -> Result<Progress> {
+        of_job(self.host.run_job(key, job, self.patience()))
+    }
+
+    fn check_still_idle(&self, volume: &VolumeRecord) -> Result<()> {
+        match self.hold_of(volume)? {
+            Hold::Idle => Ok(()),
+            _ => Err(Error::aborted(format!("volume {} was put to use while it was copied", volume.id))
+                .with_reason(Reason::Busy)),
+        }
+    }
+}
+
+/// Why a directory in use cannot be copied.
+pub(crate) fn busy_directory(id: &str, place: &str) -> Error {
+    refusal::in_use(format!(
+        "directory volume {id} is published for writing on {place}: copied file by file it would mix moments"
+    ))
+}
+
+fn busy_image(id: &str, place: &str) -> Error {
+    refusal::in_use(format!(
+        "volume {id} is in use on {place}, and this pool cannot share blocks: a copy would mix moments"
+    ))
+}
+
+fn of_job(state: std::result::Result<JobState, drivebay_sdk::files::Error>) -> Result<Progress> {
+    match state {
+        Ok(JobState::Done(_)) => Ok(Progress::Done),
+        Ok(JobState::Running(_)) => Ok(Progress::UnderWay),
+        Ok(JobState::Failed(error)) | Err(error) => Err(refusal::of_host(error)),
+    }
+}

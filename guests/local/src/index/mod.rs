@@ -1,0 +1,183 @@
+//! The index: what listings are read from, kept in the state.
+//!
+//! A copy of the records in the order of their ids, so that a page of a list costs the same with a
+//! thousand volumes and with a hundred thousand. It is never the truth: it is rebuilt from the pool
+//! when it is lost, belongs to another pool, or another host has been making volumes meanwhile.
+
+mod keys;
+mod placed;
+mod rebuild;
+
+pub(crate) use keys::{USES, use_key};
+
+use drivebay_sdk::state::{Commit, Entry};
+use drivebay_sdk::{Error, Reason, Result};
+use serde::{Deserialize, Serialize};
+
+use crate::backend::Backend;
+use crate::record::{self, FORMAT, Moment, SnapshotRecord, VolumeRecord};
+
+/// Names the host whose index is complete: the one that makes and deletes volumes.
+#[derive(Serialize, Deserialize)]
+struct WriterRecord {
+    format: u32,
+    host: String,
+}
+
+impl Backend<'_> {
+    /// Makes sure that the index is complete. Every call that lists, makes or deletes begins with
+    /// it. `unavailable`: it is being rebuilt, and the call has no more time (the next goes on) or
+    /// another call is at it.
+    pub(crate) fn open_index(&self) -> Result<()> {
+        let pool = self.pool_id()?;
+        let path = self.pool_file("writer.json");
+        let host = self.host.host_id();
+        let writer = self.read_record::<WriterRecord>(&path)?;
+        let ours = writer.is_some_and(|writer| writer.is_ok_and(|writer| writer.host == host));
+        let complete = self.host.get(keys::COMPLETE)?.as_deref() == Some(pool.as_bytes());
+        if ours && complete {
+            return Ok(());
+        }
+        self.lease_rebuild()?;
+        let rebuilt = self.rebuild_as_writer(pool, ours);
+        self.host.commit(&Commit::new().delete(keys::LEASE))?;
+        rebuilt
+    }
+
+    fn rebuild_as_writer(&self, pool: &str, ours: bool) -> Result<()> {
+        let mut begin = Commit::new().delete(keys::COMPLETE);
+        if !ours {
+            // First the name, then the reading: what the host before makes after this it notices.
+            let writer = WriterRecord { format: FORMAT, host: self.host.host_id() };
+            self.replace(&self.pool_file("writer.json"), &writer)?;
+            begin = begin.delete(keys::PROGRESS);
+        }
+        self.host.commit(&begin)?;
+        self.rebuild(pool)
+    }
+
+    /// Ends the lease of a call that died.
+    pub(crate) fn end_rebuild_lease(&self) -> Result<()> {
+        match self.host.get(keys::LEASE)? {
+            Some(_) => self.host.commit(&Commit::new().delete(keys::LEASE)),
+            None => Ok(()),
+        }
+    }
+
+    /// Keeps other calls from rebuilding for as long as this one can last. Two at once would take
+    /// away each other's entries.
+    fn lease_rebuild(&self) -> Result<()> {
+        let held = self.host.get(keys::LEASE)?;
+        let until: Option<Moment> = held.as_deref().and_then(|bytes| serde_json::from_slice(bytes).ok());
+        let now = self.host.now();
+        if until.is_some_and(|until| until > now) {
+            return Err(rebuilding());
+        }
+        let seconds = i64::try_from(self.host.remaining().as_secs()).unwrap_or(i64::MAX);
+        let until = Moment { seconds: now.seconds.saturating_add(seconds).saturating_add(1), nanoseconds: 0 };
+        let take = Commit::new().expect(keys::LEASE, held).put(keys::LEASE, record::encode(&until)?);
+        self.host.commit(&take).map_err(|_| rebuilding())
+    }
+
+    /// Whether this host is the one that makes and deletes volumes.
+    pub(crate) fn is_writer(&self) -> Result<bool> {
+        let writer = self.read_record::<WriterRecord>(&self.pool_file("writer.json"))?;
+        Ok(matches!(writer, Some(Ok(writer)) if writer.host == self.host.host_id()))
+    }
+
+    /// Adds to a commit that a volume is as this record says.
+    pub(crate) fn index_volume(commit: Commit, volume: &VolumeRecord) -> Result<Commit> {
+        let commit = commit.put(keys::volume(&volume.id), record::encode(volume)?);
+        Ok(keys::placed(&volume.id).into_iter().fold(commit, |commit, key| commit.put(key, Vec::new())))
+    }
+
+    /// Adds to a commit that there is no such volume.
+    pub(crate) fn unindex_volume(commit: Commit, id: &str) -> Commit {
+        let commit = commit.delete(keys::volume(id));
+        keys::placed(id).into_iter().fold(commit, Commit::delete)
+    }
+
+    /// What the index has to learn of an existing volume; none: it knows it as it is. The commit of
+    /// the call that changed it may have failed, or an operator placed it.
+    pub(crate) fn missing_volume(&self, volume: &VolumeRecord) -> Result<Option<Commit>> {
+        let known = self.host.get(&keys::volume(&volume.id))?;
+        if known.as_deref() == Some(record::encode(volume)?.as_slice()) {
+            return Ok(None);
+        }
+        Self::index_volume(Commit::new(), volume).map(Some)
+    }
+
+    /// Brings the index up to an existing volume.
+    pub(crate) fn refresh_volume(&self, volume: &VolumeRecord) -> Result<()> {
+        match self.missing_volume(volume)? {
+            Some(index) => self.host.commit(&index),
+            None => Ok(()),
+        }
+    }
+
+    /// Whether the index knows a volume.
+    pub(crate) fn is_indexed(&self, id: &str) -> Result<bool> {
+        Ok(self.host.get(&keys::volume(id))?.is_some())
+    }
+
+    /// Adds to a commit that there is this snapshot.
+    pub(crate) fn index_snapshot(commit: Commit, snapshot: &SnapshotRecord) -> Result<Commit> {
+        Ok(commit
+            .put(keys::snapshot(&snapshot.id), record::encode(snapshot)?)
+            .put(keys::snapshot_of(&snapshot.source_volume, &snapshot.id), Vec::new()))
+    }
+
+    /// Adds to a commit that there is no such snapshot.
+    pub(crate) fn unindex_snapshot(commit: Commit, snapshot: &SnapshotRecord) -> Commit {
+        commit.delete(keys::snapshot(&snapshot.id)).delete(keys::snapshot_of(&snapshot.source_volume, &snapshot.id))
+    }
+
+    /// What the index has to learn of an existing snapshot; none: it knows it.
+    pub(crate) fn missing_snapshot(&self, snapshot: &SnapshotRecord) -> Result<Option<Commit>> {
+        if self.host.get(&keys::snapshot(&snapshot.id))?.is_some() {
+            return Ok(None);
+        }
+        Self::index_snapshot(Commit::new(), snapshot).map(Some)
+    }
+
+    /// Volumes in the order of their ids, after one of them, at most so many. Entries that cannot
+    /// be read are left out.
+    pub(crate) fn indexed_volumes(&self, after: Option<&str>, limit: usize) -> Result<Vec<VolumeRecord>> {
+        let after = after.map(keys::volume);
+        let entries = self.host.range(keys::VOLUMES, after.as_deref(), limit)?;
+        Ok(entries.iter().filter_map(read).collect())
+    }
+
+    /// Snapshots in the order of their ids, as volumes.
+    pub(crate) fn indexed_snapshots(&self, after: Option<&str>, limit: usize) -> Result<Vec<SnapshotRecord>> {
+        let after = after.map(keys::snapshot);
+        let entries = self.host.range(keys::SNAPSHOTS, after.as_deref(), limit)?;
+        Ok(entries.iter().filter_map(read).collect())
+    }
+
+    /// The snapshots of a volume in the order of their ids.
+    pub(crate) fn indexed_snapshots_of(
+        &self,
+        volume: &str,
+        after: Option<&str>,
+        limit: usize,
+    ) -> Result<Vec<SnapshotRecord>> {
+        let prefix = keys::snapshots_of(volume);
+        let after = after.map(|id| keys::snapshot_of(volume, id));
+        let mut found = Vec::new();
+        for entry in self.host.range(&prefix, after.as_deref(), limit)? {
+            let id = entry.key.get(prefix.len()..).unwrap_or_default();
+            let snapshot = self.host.get(&keys::snapshot(id))?;
+            found.extend(snapshot.and_then(|bytes| record::decode(&bytes).ok()));
+        }
+        Ok(found)
+    }
+}
+
+fn rebuilding() -> Error {
+    Error::unavailable("the index is being rebuilt from the pool; repeat the request").with_reason(Reason::Busy)
+}
+
+fn read<T: serde::de::DeserializeOwned>(entry: &Entry) -> Option<T> {
+    record::decode(&entry.value).ok()
+}

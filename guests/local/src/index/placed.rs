@@ -1,0 +1,73 @@
+//! Volumes that an operator places in the pool.
+//!
+//! They stand in one folder, so looking whether there are new ones costs one look at the folder's
+//! time of change, however many volumes the pool has.
+
+use std::collections::BTreeSet;
+
+use drivebay_sdk::Result;
+use drivebay_sdk::state::Commit;
+
+use super::keys;
+use crate::backend::Backend;
+use crate::ids::{self, FOREIGN_BUCKET};
+use crate::pool::Section;
+use crate::refusal;
+
+/// A folder that was changed less than this before it was read may have been changed again in the
+/// same tick of its clock; in nanoseconds.
+const TICK: u128 = 2_000_000_000;
+
+/// So many placed volumes are looked at in one go.
+const CHUNK: usize = 500;
+
+impl Backend<'_> {
+    /// Brings the index up to date with the folder of placed volumes.
+    pub(crate) fn index_placed(&self) -> Result<()> {
+        let folder = format!("{}/{FOREIGN_BUCKET}", self.section(Section::Volumes));
+        let status = self.disk.status(&folder).map_err(|error| refusal::of_disk("find", &folder, &error))?;
+        let changed = status.map_or(0, |status| status.modified);
+        if self.host.get(keys::PLACED_SEEN)?.as_deref() == Some(changed.to_string().as_bytes()) {
+            return Ok(());
+        }
+        let now = self.host.now();
+        let listed = self.disk.list(&folder).map_err(|error| refusal::of_disk("list", &folder, &error))?;
+        let present: BTreeSet<String> = listed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
+        let known = self.placed_ids()?;
+        for id in known.difference(&present) {
+            self.host.commit(&Self::unindex_volume(Commit::new(), id))?;
+        }
+        for id in present.difference(&known).filter(|id| ids::bucket(id) == FOREIGN_BUCKET) {
+            self.index_if_usable(id)?;
+        }
+        let settled = u128::try_from(now.seconds).unwrap_or_default() * 1_000_000_000 > changed + TICK;
+        if settled {
+            return self.host.commit(&Commit::new().put(keys::PLACED_SEEN, changed.to_string()));
+        }
+        Ok(())
+    }
+
+    fn index_if_usable(&self, id: &str) -> Result<()> {
+        match self.find_volume(id) {
+            Ok(Some(volume)) => self.host.commit(&Self::index_volume(Commit::new(), &volume)?),
+            Ok(None) => Ok(()),
+            Err(error) => {
+                self.host.warn("index", &error.message);
+                Ok(())
+            }
+        }
+    }
+
+    fn placed_ids(&self) -> Result<BTreeSet<String>> {
+        let mut ids = BTreeSet::new();
+        let mut after: Option<String> = None;
+        loop {
+            let entries = self.host.range(keys::PLACED, after.as_deref(), CHUNK)?;
+            ids.extend(entries.iter().filter_map(|entry| entry.key.strip_prefix(keys::PLACED)).map(str::to_owned));
+            match entries.last() {
+                Some(last) if entries.len() == CHUNK => after = Some(last.key.clone()),
+                _ => return Ok(ids),
+            }
+        }
+    }
+}

@@ -1,0 +1,77 @@
+//! What a copy needs before and after its first mount.
+//!
+//! Two file systems with one UUID cannot be told apart by the kernel, and a copy in a larger image
+//! still has the size of its source. What was done is marked beside the volume, so that it is done
+//! once; doing it twice would be harmless.
+
+use drivebay_sdk::mounts::Access;
+use drivebay_sdk::{Error, Reason, Result};
+
+use crate::backend::Backend;
+use crate::pool::Section;
+use crate::record::{Content, FORMAT, FileSystemMark, Uuid, VolumeRecord};
+use crate::refusal;
+
+impl Backend<'_> {
+    /// Gives a copy a UUID of its own, on a device that is there for this alone.
+    pub(super) fn prepare(&self, section: Section, volume: &VolumeRecord, file_system: &str) -> Result<()> {
+        let mut mark = self.file_system_mark(section, &volume.id)?;
+        if volume.uuid == Uuid::Own || mark.renewed {
+            return Ok(());
+        }
+        self.check_alone(section, &volume.id)?;
+        self.attach(section, &volume.id, Access::ReadWrite)?;
+        self.host.renew_uuid(&volume.id, file_system).map_err(refusal::of_host)?;
+        self.host.detach_image(&volume.id).map_err(refusal::of_host)?;
+        mark.renewed = true;
+        self.write_mark(section, &volume.id, &mark)
+    }
+
+    /// Makes a mounted file system as large as its volume, if it is not known to be.
+    pub(super) fn fill_device(&self, section: Section, volume: &VolumeRecord) -> Result<()> {
+        let mark = self.file_system_mark(section, &volume.id)?;
+        if volume.file_system_bytes.max(mark.bytes) >= volume.capacity_bytes {
+            return Ok(());
+        }
+        self.grow_device(section, volume).map(|_| ())
+    }
+
+    /// Takes up the image's size in the device, and in the file system if it has one. Returns the
+    /// size of the device in bytes.
+    pub(super) fn grow_device(&self, section: Section, volume: &VolumeRecord) -> Result<u64> {
+        let bytes = self.host.grow(&volume.id).map_err(refusal::of_host)?;
+        if matches!(volume.content, Content::FileSystem(_)) {
+            let mut mark = self.file_system_mark(section, &volume.id)?;
+            mark.bytes = mark.bytes.max(bytes.min(volume.capacity_bytes));
+            self.write_mark(section, &volume.id, &mark)?;
+        }
+        Ok(bytes)
+    }
+
+    /// Two hosts that prepare one image at the same time would destroy it. Each has written down
+    /// that it uses the volume, so at least one of them sees the other.
+    fn check_alone(&self, section: Section, id: &str) -> Result<()> {
+        let own = self.host.host_id();
+        match self.uses(section, id)?.iter().find(|user| user.host != own) {
+            None => Ok(()),
+            Some(other) => {
+                let message = format!("volume {id} is being prepared on {}; repeat the request", other.place());
+                Err(Error::unavailable(message).with_reason(Reason::Busy))
+            }
+        }
+    }
+
+    fn file_system_mark(&self, section: Section, id: &str) -> Result<FileSystemMark> {
+        let found = self.read_record::<FileSystemMark>(&self.mark_file(section, id))?;
+        let none = FileSystemMark { format: FORMAT, renewed: false, bytes: 0 };
+        Ok(found.and_then(std::result::Result::ok).unwrap_or(none))
+    }
+
+    fn write_mark(&self, section: Section, id: &str, mark: &FileSystemMark) -> Result<()> {
+        self.replace(&self.mark_file(section, id), mark)
+    }
+
+    fn mark_file(&self, section: Section, id: &str) -> String {
+        self.file(section, id, "file-system.json")
+    }
+}

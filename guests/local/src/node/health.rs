@@ -1,0 +1,33 @@
+//! What the node sees going wrong.
+//!
+//! Volumes are judged as the controller judges them, from what this node sees in the pool; the
+//! storage as a whole is well while the pool can be reached.
+
+use drivebay_sdk::Result;
+use drivebay_sdk::node_health::{
+    GetStorageHealthRequest, GetVolumeHealthRequest, StorageHealth, StorageHealthErrorType,
+};
+use drivebay_sdk::types::VolumeHealth;
+
+use crate::backend::Backend;
+
+impl Backend<'_> {
+    /// `node-health.get-volume-health`.
+    pub(crate) fn get_node_volume_health(&self, request: &GetVolumeHealthRequest) -> Result<VolumeHealth> {
+        self.health_of(&request.volume_id)
+    }
+
+    /// `node-health.get-storage-health`.
+    pub(crate) fn get_storage_health(&self, request: &GetStorageHealthRequest) -> Result<Vec<StorageHealth>> {
+        self.authorise_if_given(&request.secrets)?;
+        Ok(match self.check_pool() {
+            Ok(()) => Vec::new(),
+            Err(error) => vec![StorageHealth {
+                status: StorageHealthErrorType::StorageUnreachable,
+                reason: "PoolUnreachable".to_owned(),
+                message: error.message,
+                volume_capability: None,
+            }],
+        })
+    }
+}

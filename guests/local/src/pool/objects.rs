@@ -1,0 +1,99 @@
+//! Finding objects by their ids.
+//!
+//! It reads records where they stand, because other hosts share the pool: an index may be behind,
+//! a record is not.
+
+use drivebay_sdk::{Error, Result};
+use serde::de::DeserializeOwned;
+
+use super::{IMAGE, Section};
+use crate::backend::Backend;
+use crate::ids;
+use crate::record::{Content, GroupRecord, SnapshotRecord, VolumeRecord};
+use crate::refusal;
+
+impl Backend<'_> {
+    /// A volume; none: there is none. `failed-precondition`: its record is of no use.
+    pub(crate) fn find_volume(&self, id: &str) -> Result<Option<VolumeRecord>> {
+        self.find_volume_in(Section::Volumes, id)
+    }
+
+    /// A volume that nodes can use, ephemeral ones among them.
+    pub(crate) fn find_any_volume(&self, id: &str) -> Result<Option<(Section, VolumeRecord)>> {
+        for section in [Section::Volumes, Section::Ephemeral] {
+            if let Some(record) = self.find_volume_in(section, id)? {
+                return Ok(Some((section, record)));
+            }
+        }
+        Ok(None)
+    }
+
+    /// A volume. `not-found`: there is none.
+    pub(crate) fn volume(&self, id: &str) -> Result<VolumeRecord> {
+        self.find_volume(id)?.ok_or_else(|| refusal::no_volume(id))
+    }
+
+    /// A volume in one of the two sections that have them; none: there is none.
+    pub(crate) fn find_volume_in(&self, section: Section, id: &str) -> Result<Option<VolumeRecord>> {
+        let Some(mut record) = self.find::<VolumeRecord>(section, id)? else {
+            return Ok(None);
+        };
+        if record.id != id {
+            return Err(self.unusable(section, id, &format!("it is that of {:?}", record.id)));
+        }
+        if record.capacity_bytes == 0 && record.content != Content::Directory {
+            let image = self.file(section, id, IMAGE);
+            let status = self.disk.status(&image).map_err(|error| refusal::of_disk("find", &image, &error))?;
+            record.capacity_bytes = status.map_or(0, |status| status.length);
+        }
+        Ok(Some(record))
+    }
+
+    /// A snapshot that is cut; none: there is none. A member counts while its group stands.
+    pub(crate) fn find_snapshot(&self, id: &str) -> Result<Option<SnapshotRecord>> {
+        let Some(record) = self.find::<SnapshotRecord>(Section::Snapshots, id)? else {
+            return Ok(None);
+        };
+        match &record.group {
+            Some(group) if !self.has_record(Section::Groups, group)? => Ok(None),
+            _ => Ok(Some(record)),
+        }
+    }
+
+    /// A snapshot. `not-found`: there is none.
+    pub(crate) fn snapshot(&self, id: &str) -> Result<SnapshotRecord> {
+        self.find_snapshot(id)?.ok_or_else(|| refusal::no_snapshot(id))
+    }
+
+    /// A group snapshot; none: there is none.
+    pub(crate) fn find_group(&self, id: &str) -> Result<Option<GroupRecord>> {
+        self.find(Section::Groups, id)
+    }
+
+    /// Whether an object has a record: it exists then, whatever the record says.
+    pub(crate) fn has_record(&self, section: Section, id: &str) -> Result<bool> {
+        self.has_file(&self.record_file(section, id))
+    }
+
+    /// Whether something has this name.
+    pub(crate) fn has_file(&self, path: &str) -> Result<bool> {
+        let status = self.disk.status(path).map_err(|error| refusal::of_disk("find", path, &error))?;
+        Ok(status.is_some())
+    }
+
+    fn find<T: DeserializeOwned>(&self, section: Section, id: &str) -> Result<Option<T>> {
+        if !ids::is_well_formed(id) {
+            return Ok(None);
+        }
+        match self.read_record(&self.record_file(section, id))? {
+            Some(Ok(record)) => Ok(Some(record)),
+            Some(Err(why)) => Err(self.unusable(section, id, &why.to_string())),
+            None => Ok(None),
+        }
+    }
+
+    fn unusable(&self, section: Section, id: &str, why: &str) -> Error {
+        let path = self.record_file(section, id);
+        Error::failed_precondition(format!("the record of {} {id} cannot be used ({path}): {why}", section.noun()))
+    }
+}

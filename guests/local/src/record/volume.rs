@@ -1,0 +1,136 @@
+//! The record of a volume.
+//!
+//! Only the controller writes it; what nodes do with the volume they write into files of their own
+//! beside it, so that no two processes ever change one file. All fields but format, id and content
+//! may be left out by an operator who places an image in the pool.
+
+use std::collections::BTreeMap;
+
+use drivebay_sdk::types::{Volume, VolumeContentSource};
+use serde::{Deserialize, Serialize};
+
+use super::{Content, Moment};
+
+/// The mutable parameter `reserve`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Reserve {
+    /// Blocks are taken from the pool when they are written.
+    #[default]
+    Thin,
+    /// All blocks are set aside, so that writing cannot run out of space.
+    Full,
+}
+
+/// What a volume was made from.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Source {
+    Snapshot(String),
+    Volume(String),
+}
+
+/// Whose UUID the file system in an image has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Uuid {
+    #[default]
+    Own,
+    /// Still that of the source: it must get its own before its first mount.
+    Copied,
+}
+
+/// A node that the volume is attached to.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct Attachment {
+    pub(crate) node: String,
+    /// The word of the access mode.
+    pub(crate) mode: String,
+    pub(crate) readonly: bool,
+    /// Tells other wishes (block or mount, file system, options) apart without showing them.
+    pub(crate) fingerprint: String,
+}
+
+/// A volume.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct VolumeRecord {
+    pub(crate) format: u32,
+    pub(crate) id: String,
+    /// The client's name; empty: an operator placed it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+    pub(crate) content: Content,
+    /// Bytes; 0: as long as the image is.
+    #[serde(default)]
+    pub(crate) capacity_bytes: u64,
+    /// What the client asked for at least, in bytes; the capacity may be more.
+    #[serde(default)]
+    pub(crate) asked_bytes: u64,
+    /// The size that the file system was made for, in bytes. Less than the capacity: it must grow.
+    #[serde(default)]
+    pub(crate) file_system_bytes: u64,
+    #[serde(default)]
+    pub(crate) reserve: Reserve,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) source: Option<Source>,
+    #[serde(default)]
+    pub(crate) uuid: Uuid,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub(crate) topology: BTreeMap<String, String>,
+    #[serde(default)]
+    pub(crate) created: Moment,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) attachments: Vec<Attachment>,
+}
+
+impl VolumeRecord {
+    /// The volume as clients know it.
+    pub(crate) fn to_volume(&self) -> Volume {
+        Volume {
+            capacity_bytes: self.capacity_bytes,
+            volume_id: self.id.clone(),
+            volume_context: self.context(),
+            content_source: self.source.clone().map(Into::into),
+            accessible_topology: if self.topology.is_empty() {
+                Vec::new()
+            } else {
+                vec![self.topology.clone().into_iter().collect()]
+            },
+        }
+    }
+
+    /// The facts that come back with every call. They never change, so what may change (size,
+    /// reserve) is not among them.
+    pub(crate) fn context(&self) -> Vec<(String, String)> {
+        let mut context = vec![("kind".to_owned(), self.content.kind().as_str().to_owned())];
+        let capacity = match &self.content {
+            Content::Directory => "promised, not enforced",
+            Content::Block | Content::FileSystem(_) => "enforced",
+        };
+        context.push(("capacity".to_owned(), capacity.to_owned()));
+        if let Some(name) = self.content.file_system() {
+            context.push(("fs-type".to_owned(), name.to_owned()));
+        }
+        context
+    }
+}
+
+impl From<Source> for VolumeContentSource {
+    fn from(source: Source) -> Self {
+        match source {
+            Source::Snapshot(id) => Self::Snapshot(id),
+            Source::Volume(id) => Self::Volume(id),
+        }
+    }
+}
+
+impl From<VolumeContentSource> for Source {
+    fn from(source: VolumeContentSource) -> Self {
+        match source {
+            VolumeContentSource::Snapshot(id) => Self::Snapshot(id),
+            VolumeContentSource::Volume(id) => Self::Volume(id),
+        }
+    }
+}

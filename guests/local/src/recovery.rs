@@ -1,0 +1,149 @@
+//! Putting things right after the host was killed.
+//!
+//! Only what this host began: its intents, and its uses of volumes that a restart of the machine
+//! has ended. Making is undone unless the record stands, deleting is finished. A copy whose client
+//! was told to ask again is kept for a while, because the host's jobs go on where they were.
+
+use drivebay_sdk::mounts::{EntryKind, LedgerEntry};
+use drivebay_sdk::state::{Commit, Entry};
+use drivebay_sdk::{Error, Result};
+
+use crate::backend::Backend;
+use crate::index::{USES, use_key};
+use crate::pool::{Draft, Section};
+use crate::record::{self, Content, Doing, IntentRecord, UseRecord};
+use crate::refusal;
+
+/// A copy that nobody asked for again in so many seconds is given up.
+const PATIENCE: u64 = 3_600;
+
+/// So many entries of the state are read at a time.
+const CHUNK: usize = 500;
+
+impl Backend<'_> {
+    /// `recovery.recover`. It may be repeated; what failed is said in the error, the rest is done.
+    pub(crate) fn recover(&self) -> Result<()> {
+        let pool = self.pool_id()?;
+        self.remember_pool(pool)?;
+        let mut outcome = self.remove_temporaries().and(self.end_rebuild_lease());
+        for entry in self.entries_under(&self.intents())? {
+            outcome = outcome.and(self.settle(&entry));
+        }
+        if self.host.node_granted() {
+            for entry in self.entries_under(USES)? {
+                outcome = outcome.and(self.revise_use(&entry));
+            }
+        }
+        outcome?;
+        if self.is_writer()? { self.open_index() } else { Ok(()) }
+    }
+
+    fn settle(&self, entry: &Entry) -> Result<()> {
+        let intent: IntentRecord = match record::decode(&entry.value) {
+            Ok(intent) => intent,
+            Err(why) => {
+                return Err(Error::failed_precondition(format!("state, {}: {why}", entry.key)));
+            }
+        };
+        let age = self.host.now().seconds_since(intent.written);
+        let doing = intent.doing;
+        let object = Draft::from(intent);
+        match doing {
+            Doing::Deleting => self.settle_removal(&object),
+            Doing::MakingLong if age < PATIENCE && !self.has_record(object.section, &object.id)? => Ok(()),
+            Doing::Making | Doing::MakingLong => self.settle_making(&object),
+        }
+    }
+
+    /// An object that exists is told to the index; anything less never was.
+    fn settle_making(&self, object: &Draft) -> Result<()> {
+        if !self.has_record(object.section, &object.id)? {
+            return self.undo(object);
+        }
+        let mut index = Commit::new();
+        match object.section {
+            Section::Volumes => {
+                if let Some(volume) = self.find_volume(&object.id)? {
+                    index = Self::index_volume(index, &volume)?;
+                }
+            }
+            Section::Snapshots => {
+                if let Some(snapshot) = self.find_snapshot(&object.id)? {
+                    index = Self::index_snapshot(index, &snapshot)?;
+                }
+            }
+            Section::Groups => {
+                for member in self.find_group(&object.id)?.into_iter().flat_map(|group| group.members) {
+                    if let Some(snapshot) = self.find_snapshot(&member.snapshot)? {
+                        index = Self::index_snapshot(index, &snapshot)?;
+                    }
+                }
+            }
+            // Nobody lists them; the client publishes or unpublishes again.
+            Section::Ephemeral => {}
+        }
+        self.close_making(object, index)
+    }
+
+    /// A deletion is finished unless somebody began to use the volume in between.
+    fn settle_removal(&self, object: &Draft) -> Result<()> {
+        if object.section == Section::Volumes
+            && let Some(volume) = self.find_volume(&object.id)?
+            && self.check_unused(&volume).is_err()
+        {
+            return self.restore(object, Self::index_volume(Commit::new(), &volume)?);
+        }
+        self.remove(object, Commit::new())?;
+        self.finish_removal(object)
+    }
+
+    /// Strikes out what the machine's restart has ended. The host's ledger knows what still stands.
+    fn revise_use(&self, entry: &Entry) -> Result<()> {
+        let id = entry.key.strip_prefix(USES).unwrap_or_default();
+        let Some((section, volume)) = self.find_any_volume(id)? else {
+            return self.host.commit(&Commit::new().delete(use_key(id)));
+        };
+        let present = self.own_use(section, id)?;
+        let ledger = self.host.entries(id).map_err(refusal::of_host)?;
+        let left = still_standing(&volume.content, &present, &ledger);
+        if left == present && !left.is_empty() {
+            return Ok(());
+        }
+        if section == Section::Ephemeral && left.is_empty() {
+            return self.delete_lost_ephemeral(id);
+        }
+        self.end_use(section, id, &left)
+    }
+
+    fn delete_lost_ephemeral(&self, id: &str) -> Result<()> {
+        let object = Draft { section: Section::Ephemeral, id: id.to_owned(), name: id.to_owned() };
+        self.remove(&object, Commit::new())?;
+        self.remove_file(&self.use_file(Section::Ephemeral, id))?;
+        self.host.commit(&Commit::new().delete(use_key(id)))?;
+        self.finish_removal(&object)
+    }
+
+    fn entries_under(&self, prefix: &str) -> Result<Vec<Entry>> {
+        let mut all: Vec<Entry> = Vec::new();
+        loop {
+            let after = all.last().map(|entry| entry.key.clone());
+            let entries = self.host.range(prefix, after.as_deref(), CHUNK)?;
+            let more = entries.len() == CHUNK;
+            all.extend(entries);
+            if !more {
+                return Ok(all);
+            }
+        }
+    }
+}
+
+/// What of a use is still true. A staged directory leaves no trace in the ledger, so it counts on.
+fn still_standing(content: &Content, present: &UseRecord, ledger: &[LedgerEntry]) -> UseRecord {
+    let mut left = present.clone();
+    let has_device = ledger.iter().any(|entry| entry.kind == EntryKind::Device);
+    if *content != Content::Directory && !has_device {
+        left.staged = None;
+    }
+    left.published.retain(|at| ledger.iter().any(|entry| entry.path == at.path));
+    left
+}

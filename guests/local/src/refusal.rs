@@ -1,0 +1,59 @@
+//! What the pool and the host refuse, as answers to clients.
+//!
+//! It owns the choice of the code. The host's own translation would mislead where a file of this
+//! backend is missing: that is never a volume that the client named wrongly.
+
+use std::io::ErrorKind;
+
+use drivebay_sdk::files::ErrorCode as Host;
+use drivebay_sdk::{Error, Reason, files};
+
+/// There is no such volume.
+pub(crate) fn no_volume(id: &str) -> Error {
+    Error::not_found(format!("there is no volume {id:?}"))
+}
+
+/// There is no such snapshot.
+pub(crate) fn no_snapshot(id: &str) -> Error {
+    Error::not_found(format!("there is no snapshot {id:?}"))
+}
+
+/// There is no such group snapshot.
+pub(crate) fn no_group(id: &str) -> Error {
+    Error::not_found(format!("there is no group snapshot {id:?}"))
+}
+
+/// A file of the pool could not be read or changed; whether it was changed is not known.
+pub(crate) fn of_disk(doing: &str, path: &str, error: &std::io::Error) -> Error {
+    let message = format!("cannot {doing} {path}: {error}");
+    match error.kind() {
+        ErrorKind::StorageFull | ErrorKind::QuotaExceeded => {
+            Error::resource_exhausted(message).with_reason(Reason::NoSpace)
+        }
+        ErrorKind::FileTooLarge => Error::out_of_range(format!("{message} (the pool takes no larger files)")),
+        ErrorKind::ReadOnlyFilesystem | ErrorKind::PermissionDenied => {
+            Error::failed_precondition(message).with_reason(Reason::ReadOnly)
+        }
+        _ => Error::unavailable(message),
+    }
+}
+
+/// The host would not do it. Codes that speak of what the client named become codes that speak of
+/// this backend's own files and devices.
+pub(crate) fn of_host(error: files::Error) -> Error {
+    match error.code {
+        Host::NotFound | Host::Unsupported => Error::failed_precondition(error.message),
+        Host::AlreadyExists => Error::unavailable(error.message),
+        _ => error.into(),
+    }
+}
+
+/// Work goes on; the client repeats the request.
+pub(crate) fn ask_again(what: &str, id: &str) -> Error {
+    Error::unavailable(format!("{what} {id} is under way; repeat the request")).with_reason(Reason::Busy)
+}
+
+/// Somebody uses it.
+pub(crate) fn in_use(message: String) -> Error {
+    Error::failed_precondition(message).with_reason(Reason::InUse)
+}

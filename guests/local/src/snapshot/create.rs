@@ -1,0 +1,77 @@
+//! Cutting a snapshot of one volume.
+//!
+//! The answer comes after the cut and after the copy, so a snapshot that clients see is always
+//! ready. While a copy goes on the answer is `unavailable`, and the request, repeated, finds it.
+
+use drivebay_sdk::snapshots::CreateSnapshotRequest;
+use drivebay_sdk::state::Commit;
+use drivebay_sdk::types::Snapshot;
+use drivebay_sdk::{Error, Reason, Result};
+
+use crate::backend::Backend;
+use crate::contents::Place;
+use crate::pool::{Claim, Draft, Progress, Section};
+use crate::record::{FORMAT, Moment, SnapshotRecord, VolumeRecord};
+use crate::refusal;
+use crate::volume::wish;
+
+impl Backend<'_> {
+    /// `snapshots.create-snapshot`.
+    pub(crate) fn create_snapshot(&self, request: &CreateSnapshotRequest) -> Result<Snapshot> {
+        self.authorise(&request.secrets)?;
+        wish::read_none(&request.parameters)?;
+        self.open_index()?;
+        let source = &request.source_volume_id;
+        if let Some(id) = self.standing(Section::Snapshots, &request.name)? {
+            return self.same_snapshot(&id, source);
+        }
+        let volume = self.volume(source)?;
+        let draft = match self.claim(Section::Snapshots, &request.name, None)? {
+            Claim::Standing(id) => return self.same_snapshot(&id, source),
+            Claim::Fresh(draft) | Claim::Resumed(draft) => draft,
+        };
+        let record = self.cut_snapshot(&draft, &volume)?;
+        let index = Self::index_snapshot(Commit::new(), &record)?;
+        self.publish(&draft, &record, index)?;
+        Ok(record.to_snapshot())
+    }
+
+    fn cut_snapshot(&self, draft: &Draft, volume: &VolumeRecord) -> Result<SnapshotRecord> {
+        let created = self.host.now();
+        match self.cut(volume, Place { section: Section::Snapshots, id: &draft.id }) {
+            Ok(Progress::Done) => Ok(record_of(volume, &draft.id, &draft.name, created)),
+            Ok(Progress::UnderWay) => Err(self.postpone(draft)?),
+            Err(error) => {
+                self.abandon(draft);
+                Err(error)
+            }
+        }
+    }
+
+    fn same_snapshot(&self, id: &str, source: &str) -> Result<Snapshot> {
+        let snapshot = self.find_snapshot(id)?.ok_or_else(|| refusal::no_snapshot(id))?;
+        if snapshot.source_volume != source {
+            let message = format!("snapshot {id} has this name and is of volume {}", snapshot.source_volume);
+            return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
+        }
+        let index = self.missing_snapshot(&snapshot)?;
+        self.settle_standing(Section::Snapshots, &snapshot.name, index)?;
+        Ok(snapshot.to_snapshot())
+    }
+}
+
+/// The record of a snapshot of a volume as the volume is now. Members of a group have no name.
+pub(super) fn record_of(volume: &VolumeRecord, id: &str, name: &str, created: Moment) -> SnapshotRecord {
+    SnapshotRecord {
+        format: FORMAT,
+        id: id.to_owned(),
+        name: name.to_owned(),
+        source_volume: volume.id.clone(),
+        content: volume.content.clone(),
+        size_bytes: volume.capacity_bytes,
+        asked_bytes: volume.asked_bytes,
+        file_system_bytes: volume.file_system_bytes,
+        created,
+        group: None,
+    }
+}

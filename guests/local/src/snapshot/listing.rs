@@ -1,0 +1,46 @@
+//! Looking snapshots up.
+//!
+//! Pages come from the index, by volume from its second key; one snapshot comes from its record.
+
+use drivebay_sdk::snapshots::{GetSnapshotRequest, ListSnapshotsRequest, ListSnapshotsResponse};
+use drivebay_sdk::types::Snapshot;
+use drivebay_sdk::{Result, listing};
+
+use crate::backend::Backend;
+use crate::paging::{Cut, cut, limit};
+use crate::record::SnapshotRecord;
+
+impl Backend<'_> {
+    /// `snapshots.list-snapshots`.
+    pub(crate) fn list_snapshots(&self, request: &ListSnapshotsRequest) -> Result<ListSnapshotsResponse> {
+        self.authorise(&request.secrets)?;
+        let after = listing::start(request.starting_token.as_deref())?;
+        let limit = limit(request.max_entries);
+        let wanted = limit.saturating_add(1);
+        let source = request.source_volume_id.as_deref().filter(|id| !id.is_empty());
+        let found = match (request.snapshot_id.as_deref().filter(|id| !id.is_empty()), source) {
+            (Some(id), source) => {
+                let snapshot = self.find_snapshot(id)?;
+                let matching = |found: &SnapshotRecord| source.is_none_or(|source| found.source_volume == source);
+                snapshot.filter(matching).into_iter().collect()
+            }
+            (None, Some(source)) => {
+                self.open_index()?;
+                self.indexed_snapshots_of(source, after, wanted)?
+            }
+            (None, None) => {
+                self.open_index()?;
+                self.indexed_snapshots(after, wanted)?
+            }
+        };
+        let Cut { entries, next_token } = cut(found, limit, |snapshot| &snapshot.id);
+        let entries = entries.iter().map(SnapshotRecord::to_snapshot).collect();
+        Ok(ListSnapshotsResponse { entries, next_token })
+    }
+
+    /// `snapshots.get-snapshot`.
+    pub(crate) fn get_snapshot(&self, request: &GetSnapshotRequest) -> Result<Snapshot> {
+        self.authorise(&request.secrets)?;
+        Ok(self.snapshot(&request.snapshot_id)?.to_snapshot())
+    }
+}

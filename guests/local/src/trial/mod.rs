@@ -1,0 +1,18 @@
+//! The whole backend on a host that exists only here: a pool in a temporary directory, a state in
+//! memory, and mounts that are entries in a list.
+//!
+//! It can stop the work before any change, as a killed process would, and go on afterwards with
+//! what was left. It makes no promise about real file systems; those are the host's own tests.
+
+mod crash;
+mod devices;
+mod groups;
+mod hosts;
+mod jobs;
+mod life;
+mod lists;
+mod model;
+mod requests;
+mod world;
+
+pub(crate) use world::{Pool, World};

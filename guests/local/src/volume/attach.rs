@@ -1,0 +1,69 @@
+//! Attaching volumes to nodes.
+//!
+//! Every node sees the pool, so attaching moves nothing: it is a promise, kept in the volume's
+//! record, that decides who may use the volume beside whom.
+
+use drivebay_sdk::attachment::{PublishVolumeRequest, UnpublishVolumeRequest};
+use drivebay_sdk::state::Commit;
+use drivebay_sdk::types::StringMap;
+use drivebay_sdk::{Error, Result};
+
+use super::attachment::{self, Decision};
+use super::fit;
+use crate::backend::Backend;
+use crate::pool::Section;
+use crate::record::VolumeRecord;
+use crate::refusal;
+
+impl Backend<'_> {
+    /// `attachment.publish-volume`. The node needs to know nothing from it.
+    pub(crate) fn attach_volume(&self, request: &PublishVolumeRequest) -> Result<StringMap> {
+        self.authorise(&request.secrets)?;
+        self.open_index()?;
+        let mut volume = self.volume(&request.volume_id)?;
+        if !self.settings.has_node(&request.node_id, self.host.node_id().as_deref()) {
+            return Err(Error::not_found(format!("there is no node {:?}", request.node_id)));
+        }
+        fit::check(&volume.content, &request.volume_capability).map_err(|why| {
+            Error::failed_precondition(format!("volume {} cannot be used as asked: {why}", volume.id))
+        })?;
+        let wanted = attachment::wanted(request);
+        match attachment::decide(&volume.attachments, &wanted)? {
+            // The record may be ahead of the index, if the call that wrote it was cut off.
+            Decision::Standing => self.refresh_volume(&volume)?,
+            Decision::Attach => {
+                volume.attachments.push(wanted);
+                self.rewrite_volume(&volume)?;
+            }
+        }
+        Ok(StringMap::new())
+    }
+
+    /// `attachment.unpublish-volume`.
+    pub(crate) fn detach_volume(&self, request: &UnpublishVolumeRequest) -> Result<()> {
+        self.authorise(&request.secrets)?;
+        self.open_index()?;
+        let Some(mut volume) = self.find_volume(&request.volume_id)? else {
+            return Ok(());
+        };
+        let before = volume.attachments.len();
+        match &request.node_id {
+            Some(node) => volume.attachments.retain(|attachment| attachment.node != *node),
+            None => volume.attachments.clear(),
+        }
+        if volume.attachments.len() == before {
+            return self.refresh_volume(&volume);
+        }
+        self.rewrite_volume(&volume)
+    }
+
+    /// Writes a volume's changed record, then its entry in the index.
+    pub(crate) fn rewrite_volume(&self, volume: &VolumeRecord) -> Result<()> {
+        let path = self.record_file(Section::Volumes, &volume.id);
+        if !self.has_file(&path)? {
+            return Err(refusal::no_volume(&volume.id));
+        }
+        self.replace(&path, volume)?;
+        self.host.commit(&Self::index_volume(Commit::new(), volume)?)
+    }
+}

@@ -1,0 +1,174 @@
+//! Making volumes: empty ones, clones, and those restored from snapshots.
+//!
+//! It owns the order: what exists under the name, what the source is, what it comes to, then the
+//! work. Nothing is written before the request is known to be possible.
+
+use drivebay_sdk::state::Commit;
+use drivebay_sdk::types::Volume;
+use drivebay_sdk::volumes::CreateVolumeRequest;
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::plan::{self, Offered, Origin, Plan};
+use super::wish::Wish;
+use crate::backend::Backend;
+use crate::contents::Place;
+use crate::pool::{Claim, Draft, Progress, Section};
+use crate::record::{Content, FORMAT, Kind, NameRecord, Reserve, SnapshotRecord, Source, VolumeRecord};
+use crate::refusal;
+
+/// The object that a volume is copied from.
+enum Model {
+    Snapshot(SnapshotRecord),
+    Volume(Box<VolumeRecord>),
+}
+
+impl Model {
+    fn origin(&self) -> Origin {
+        match self {
+            Self::Snapshot(snapshot) => snapshot.into(),
+            Self::Volume(volume) => volume.as_ref().into(),
+        }
+    }
+}
+
+impl Backend<'_> {
+    /// `volumes.create-volume`.
+    pub(crate) fn create_volume(&self, request: &CreateVolumeRequest) -> Result<Volume> {
+        self.authorise(&request.secrets)?;
+        let wish = Wish::read(request)?;
+        self.open_index()?;
+        let record = self.make_volume(Section::Volumes, &request.name, &wish)?;
+        Ok(record.to_volume())
+    }
+
+    /// Makes a volume under a name, or finds the one that has it. In the section of ephemeral volumes
+    /// the name is the id.
+    pub(crate) fn make_volume(&self, section: Section, name: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
+        if let Some(id) = self.standing(section, name)? {
+            return self.same_volume(section, &id, wish);
+        }
+        let model = wish.source.as_ref().map(|source| self.model(source)).transpose()?;
+        if !self.settings.satisfies(wish.requirement) {
+            return Err(Error::resource_exhausted("this pool cannot be reached from where the volume is wanted"));
+        }
+        let origin = model.as_ref().map(Model::origin);
+        let plan = plan::decide(wish, origin.as_ref(), &self.offered(wish, origin.as_ref())?)?;
+        self.check_space(&plan, origin.as_ref())?;
+        let id = (section == Section::Ephemeral).then_some(name);
+        match self.claim(section, name, id)? {
+            Claim::Standing(id) => self.same_volume(section, &id, wish),
+            Claim::Fresh(draft) | Claim::Resumed(draft) => self.build(&draft, &plan, wish, model.as_ref()),
+        }
+    }
+
+    /// The id of what exists under a client's name; none: nothing does.
+    pub(crate) fn standing(&self, section: Section, name: &str) -> Result<Option<String>> {
+        let found = self.read_record::<NameRecord>(&self.name_file(section, name))?;
+        match found {
+            Some(Ok(found)) if self.has_record(section, &found.id)? => Ok(Some(found.id)),
+            _ => Ok(None),
+        }
+    }
+
+    fn same_volume(&self, section: Section, id: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
+        let volume = self.find_volume_in(section, id)?.ok_or_else(|| refusal::no_volume(id))?;
+        plan::check_same(&volume, wish, &self.settings)?;
+        let index = match section {
+            Section::Volumes => self.missing_volume(&volume)?,
+            Section::Ephemeral | Section::Snapshots | Section::Groups => None,
+        };
+        self.settle_standing(section, &volume.name, index)?;
+        Ok(volume)
+    }
+
+    fn model(&self, source: &Source) -> Result<Model> {
+        match source {
+            Source::Snapshot(id) => self.snapshot(id).map(Model::Snapshot),
+            Source::Volume(id) => self.volume(id).map(|volume| Model::Volume(Box::new(volume))),
+        }
+    }
+
+    /// The file systems on offer, asked for only where one has to be made.
+    fn offered(&self, wish: &Wish<'_>, origin: Option<&Origin>) -> Result<Vec<Offered>> {
+        if origin.is_some() || wish.options.kind == Some(Kind::Directory) {
+            return Ok(Vec::new());
+        }
+        self.file_systems()
+    }
+
+    /// The file systems that this host can make, each with the smallest image for it.
+    pub(crate) fn file_systems(&self) -> Result<Vec<Offered>> {
+        let offered = self.host.file_systems().map_err(refusal::of_host)?;
+        Ok(offered.into_iter().map(|offered| (offered.name, offered.minimum_bytes)).collect())
+    }
+
+    /// An image may be thin, but one that could never be filled is refused.
+    fn check_space(&self, plan: &Plan, origin: Option<&Origin>) -> Result<()> {
+        if plan.content == Content::Directory {
+            return Ok(());
+        }
+        let available = self.host.space(&self.settings.pool).map_err(refusal::of_host)?.available_bytes;
+        let new = plan.bytes - origin.map_or(0, |origin| origin.bytes.min(plan.bytes));
+        if new > available {
+            let message = format!("{new} bytes are wanted, the pool has {available} left");
+            return Err(Error::resource_exhausted(message).with_reason(Reason::NoSpace));
+        }
+        Ok(())
+    }
+
+    fn build(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>, model: Option<&Model>) -> Result<VolumeRecord> {
+        match self.fill(draft, plan, model) {
+            Ok(Progress::Done) => {}
+            Ok(Progress::UnderWay) => return Err(self.postpone(draft)?),
+            Err(error) => {
+                self.abandon(draft);
+                return Err(error);
+            }
+        }
+        let record = self.new_record(draft, plan, wish);
+        let index = match draft.section {
+            Section::Volumes => Self::index_volume(Commit::new(), &record)?,
+            Section::Ephemeral | Section::Snapshots | Section::Groups => Commit::new(),
+        };
+        self.publish(draft, &record, index)?;
+        Ok(record)
+    }
+
+    fn fill(&self, draft: &Draft, plan: &Plan, model: Option<&Model>) -> Result<Progress> {
+        let place = Place { section: draft.section, id: &draft.id };
+        let progress = match model {
+            None => self.make_contents(place, &plan.content, plan.bytes)?,
+            Some(Model::Volume(volume)) => self.cut(volume, place)?,
+            Some(Model::Snapshot(snapshot)) => {
+                let from = Place { section: Section::Snapshots, id: &snapshot.id };
+                self.transfer(from, place, &snapshot.content, self.sharing()?)?
+            }
+        };
+        if progress == Progress::UnderWay || plan.content == Content::Directory {
+            return Ok(progress);
+        }
+        self.lengthen(place, plan.bytes)?;
+        if plan.reserve == Reserve::Full {
+            self.reserve_all(place, plan.bytes)?;
+        }
+        Ok(Progress::Done)
+    }
+
+    fn new_record(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>) -> VolumeRecord {
+        VolumeRecord {
+            format: FORMAT,
+            id: draft.id.clone(),
+            name: draft.name.clone(),
+            content: plan.content.clone(),
+            capacity_bytes: plan.bytes,
+            asked_bytes: plan.asked_bytes,
+            file_system_bytes: plan.file_system_bytes,
+            reserve: plan.reserve,
+            source: wish.source.clone(),
+            uuid: plan.uuid,
+            topology: self.settings.topology.clone(),
+            created: self.host.now(),
+            attachments: Vec::new(),
+        }
+    }
+}

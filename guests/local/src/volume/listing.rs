@@ -1,0 +1,48 @@
+//! Looking volumes up.
+//!
+//! A page comes from the index, a single volume from its record. A listing looks for volumes that
+//! an operator has placed since, which costs one look at one folder.
+
+use drivebay_sdk::types::{VolumeCondition, VolumeStatus};
+use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
+use drivebay_sdk::{Result, listing};
+
+use crate::backend::Backend;
+use crate::paging::{Cut, cut, limit};
+use crate::record::VolumeRecord;
+
+impl Backend<'_> {
+    /// `volume-listing.list-volumes`.
+    pub(crate) fn list_volumes(&self, request: &ListVolumesRequest) -> Result<ListVolumesResponse> {
+        let after = listing::start(request.starting_token.as_deref())?;
+        self.open_index()?;
+        if after.is_none() {
+            self.index_placed()?;
+        }
+        let limit = limit(request.max_entries);
+        let volumes = self.indexed_volumes(after, limit.saturating_add(1))?;
+        let Cut { entries, next_token } = cut(volumes, limit, |volume| &volume.id);
+        // Looking into every image would make a page as slow as the pool; `get-volume` looks.
+        let entries = entries.iter().map(|volume| entry(volume, None)).collect();
+        Ok(ListVolumesResponse { entries, next_token })
+    }
+
+    /// `volume-listing.get-volume`.
+    pub(crate) fn get_volume(&self, request: &GetVolumeRequest) -> Result<VolumeEntry> {
+        let volume = self.volume(&request.volume_id)?;
+        let ailments = self.ailments_of(&volume)?;
+        let condition = VolumeCondition {
+            abnormal: !ailments.is_empty(),
+            message: ailments.first().map_or("healthy", |ailment| ailment.message.as_str()).to_owned(),
+        };
+        Ok(entry(&volume, Some(condition)))
+    }
+}
+
+fn entry(volume: &VolumeRecord, volume_condition: Option<VolumeCondition>) -> VolumeEntry {
+    let nodes = volume.attachments.iter().map(|attachment| attachment.node.clone());
+    VolumeEntry {
+        volume: volume.to_volume(),
+        status: VolumeStatus { published_node_ids: nodes.collect(), volume_condition },
+    }
+}

@@ -1,0 +1,42 @@
+//! Telling whether a volume can be used in a way, without using it.
+//!
+//! The verdict is in words, because it ends before a person who wonders why a pod does not start.
+
+use drivebay_sdk::Result;
+use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
+
+use super::fit;
+use super::wish::Options;
+use crate::backend::Backend;
+use crate::record::VolumeRecord;
+
+impl Backend<'_> {
+    /// `volumes.validate-volume-capabilities`.
+    pub(crate) fn validate_volume(&self, request: &ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
+        self.authorise(&request.secrets)?;
+        let volume = self.volume(&request.volume_id)?;
+        Ok(match objection(&volume, request) {
+            None => Verdict::Supported,
+            Some(why) => Verdict::Unsupported(why),
+        })
+    }
+}
+
+fn objection(volume: &VolumeRecord, request: &ValidateVolumeCapabilitiesRequest) -> Option<String> {
+    let options = match Options::read(&request.parameters, &request.mutable_parameters) {
+        Ok(options) => options,
+        Err(refused) => return Some(refused.message),
+    };
+    if options.kind.is_some_and(|kind| kind != volume.content.kind()) {
+        return Some(format!("it is {}", volume.content));
+    }
+    if options.reserve.is_some_and(|reserve| reserve != volume.reserve) {
+        return Some("it has another value of reserve".to_owned());
+    }
+    let differs =
+        |key: &str, value: &str| request.volume_context.iter().any(|(asked, wanted)| asked == key && wanted != value);
+    if let Some((key, value)) = volume.context().into_iter().find(|(key, value)| differs(key, value)) {
+        return Some(format!("its context says {key}={value}"));
+    }
+    fit::check_all(&volume.content, &request.volume_capabilities).err()
+}

@@ -1,0 +1,125 @@
+//! What a client wants, read from the parameters of a request.
+//!
+//! It owns the names of the parameters. Unknown keys are refused in words; keys that clients add
+//! for themselves (they begin with the prefix of the orchestrator) are not the operator's and pass.
+
+use drivebay_sdk::parameters::Parameters;
+use drivebay_sdk::types::{CapacityRange, StringMap, TopologyRequirement, VolumeCapability};
+use drivebay_sdk::volumes::CreateVolumeRequest;
+use drivebay_sdk::{Error, Result};
+
+use crate::record::{Kind, Reserve, Source};
+
+/// Keys that orchestrators add to parameters and contexts.
+const CLIENT_PREFIXES: [&str; 2] = ["csi.storage.k8s.io/", "storage.kubernetes.io/"];
+
+const KINDS: [(&str, Kind); 2] = [("image", Kind::Image), ("directory", Kind::Directory)];
+const RESERVES: [(&str, Reserve); 2] = [("thin", Reserve::Thin), ("full", Reserve::Full)];
+
+/// The parameters that a volume can have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Options {
+    pub(crate) kind: Option<Kind>,
+    pub(crate) reserve: Option<Reserve>,
+}
+
+/// All that decides about a new volume.
+#[derive(Clone, Debug)]
+pub(crate) struct Wish<'a> {
+    pub(crate) options: Options,
+    pub(crate) capabilities: &'a [VolumeCapability],
+    pub(crate) range: Option<&'a CapacityRange>,
+    pub(crate) source: Option<Source>,
+    pub(crate) requirement: Option<&'a TopologyRequirement>,
+    /// The size where the client names none, in bytes.
+    pub(crate) default_bytes: u64,
+}
+
+impl<'a> Wish<'a> {
+    /// Reads a request. `invalid-argument`: a parameter is unknown or has an unknown value.
+    pub(crate) fn read(request: &'a CreateVolumeRequest) -> Result<Self> {
+        Ok(Self {
+            options: Options::read(&request.parameters, &request.mutable_parameters)?,
+            capabilities: &request.volume_capabilities,
+            range: request.capacity_range.as_ref(),
+            source: request.volume_content_source.clone().map(Into::into),
+            requirement: request.accessibility_requirements.as_ref(),
+            default_bytes: crate::sizes::DEFAULT,
+        })
+    }
+}
+
+impl Options {
+    /// Reads parameters and mutable parameters; the mutable ones win.
+    pub(crate) fn read(parameters: &StringMap, mutable: &StringMap) -> Result<Self> {
+        let own = without_client_keys(parameters);
+        let mut own = Parameters::new(&own);
+        if own.take("group").is_some() {
+            return Err(Error::invalid_argument("parameter group: this version has no volume groups"));
+        }
+        let kind = choose(&mut own, "kind", &KINDS)?;
+        let reserve = choose(&mut own, "reserve", &RESERVES)?;
+        own.finish()?;
+        let mutable = read_mutable(mutable)?;
+        Ok(Self { kind, reserve: mutable.or(reserve) })
+    }
+}
+
+/// Reads the parameters that can change during a volume's life; none of them given: none.
+pub(crate) fn read_mutable(mutable: &StringMap) -> Result<Option<Reserve>> {
+    let own = without_client_keys(mutable);
+    let mut own = Parameters::new(&own);
+    let reserve = choose(&mut own, "reserve", &RESERVES)?;
+    own.finish()?;
+    Ok(reserve)
+}
+
+/// Refuses every parameter that is not the client's own. For requests that have none.
+pub(crate) fn read_none(parameters: &StringMap) -> Result<()> {
+    Parameters::new(&without_client_keys(parameters)).finish()
+}
+
+/// What an ephemeral volume's context says: its options, and its size in bytes.
+pub(crate) fn read_ephemeral(context: &StringMap) -> Result<(Options, Option<u64>)> {
+    let mut own = without_client_keys(context);
+    let size = own.iter().position(|(key, _)| key == "size").map(|at| own.swap_remove(at).1);
+    let size = size.map(|text| parse_size(&text)).transpose()?;
+    Ok((Options::read(&own, &Vec::new())?, size))
+}
+
+/// A size as people write it: a number with a decimal (`k M G T`) or binary (`Ki Mi Gi Ti`) suffix,
+/// as in Kubernetes.
+fn parse_size(text: &str) -> Result<u64> {
+    let refused = || Error::invalid_argument(format!("size must read like 64Mi, 1Gi or 1000000, not {text:?}"));
+    let digits = text.trim_end_matches(|letter: char| letter.is_ascii_alphabetic());
+    let unit: u64 = match text.get(digits.len()..).unwrap_or_default() {
+        "" => 1,
+        "k" => 1_000,
+        "M" => 1_000_000,
+        "G" => 1_000_000_000,
+        "T" => 1_000_000_000_000,
+        "Ki" => 1 << 10,
+        "Mi" | "MiB" => 1 << 20,
+        "Gi" | "GiB" => 1 << 30,
+        "Ti" | "TiB" => 1 << 40,
+        _ => return Err(refused()),
+    };
+    let number: u64 = digits.parse().map_err(|_| refused())?;
+    number.checked_mul(unit).filter(|bytes| *bytes > 0).ok_or_else(refused)
+}
+
+fn choose<T: Copy>(from: &mut Parameters<'_>, key: &str, words: &[(&str, T)]) -> Result<Option<T>> {
+    let Some(value) = from.take(key) else {
+        return Ok(None);
+    };
+    let found = words.iter().find(|(word, _)| *word == value);
+    found.map(|(_, choice)| Some(*choice)).ok_or_else(|| {
+        let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+        Error::invalid_argument(format!("parameter {key} must be one of: {}", known.join(", ")))
+    })
+}
+
+fn without_client_keys(map: &StringMap) -> StringMap {
+    let own = |key: &str| !CLIENT_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
+    map.iter().filter(|(key, _)| own(key)).cloned().collect()
+}

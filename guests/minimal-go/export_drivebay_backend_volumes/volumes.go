@@ -1,0 +1,127 @@
+// Package export_drivebay_backend_volumes is the smallest controller: volumes are records in the
+// host's state and nowhere else.
+//
+// The generated code finds it by this name. It decides what a request means; how it is remembered
+// is in package records. Two parameters misbehave on purpose, for tests: `fail` (the word of an
+// error code to answer) and `trap` (`1`: panic).
+package export_drivebay_backend_volumes
+
+import (
+	"wit_component/collector"
+	types "wit_component/drivebay_backend_types"
+	volumes "wit_component/drivebay_backend_volumes"
+	"wit_component/records"
+	logging "wit_component/wasi_logging_logging"
+
+	wit "go.bytecodealliance.org/pkg/wit/types"
+)
+
+// defaultBytes is the size of a volume when the client does not say: 1 GiB.
+const defaultBytes = 1 << 30
+
+// CreateVolume makes a volume, or finds the one that an earlier call with the same name made.
+func CreateVolume(request volumes.CreateVolumeRequest) wit.Result[volumes.Volume, volumes.Error] {
+	collector.Step()
+	volume, failed := create(request)
+	if failed != nil {
+		return wit.Err[volumes.Volume, volumes.Error](*failed)
+	}
+	logging.Log(logging.Level_Info, "volumes", request.Name+" is "+volume.VolumeId)
+	return wit.Ok[volumes.Volume, volumes.Error](volume)
+}
+
+// DeleteVolume forgets a volume; success when there is none.
+func DeleteVolume(request volumes.DeleteVolumeRequest) wit.Result[wit.Unit, volumes.Error] {
+	collector.Step()
+	if failed := records.Delete(request.VolumeId); failed != nil {
+		return wit.Err[wit.Unit, volumes.Error](*failed)
+	}
+	return wit.Ok[wit.Unit, volumes.Error](wit.Unit{})
+}
+
+// ValidateVolumeCapabilities supports everything for every volume that exists.
+func ValidateVolumeCapabilities(
+	request volumes.ValidateVolumeCapabilitiesRequest,
+) wit.Result[volumes.Verdict, volumes.Error] {
+	collector.Step()
+	exists, failed := records.Exists(request.VolumeId)
+	if failed == nil && !exists {
+		failed = records.Fail(types.ErrorCode_NotFound, "there is no volume "+request.VolumeId)
+	}
+	if failed != nil {
+		return wit.Err[volumes.Verdict, volumes.Error](*failed)
+	}
+	return wit.Ok[volumes.Verdict, volumes.Error](volumes.MakeVerdictSupported())
+}
+
+func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
+	if failed := misbehave(request.Parameters); failed != nil {
+		return types.Volume{}, failed
+	}
+	if request.VolumeContentSource.IsSome() {
+		return types.Volume{}, records.Fail(types.ErrorCode_InvalidArgument, "this backend copies nothing")
+	}
+	asked := request.CapacityRange.SomeOr(types.CapacityRange{
+		RequiredBytes: wit.None[uint64](),
+		LimitBytes:    wit.None[uint64](),
+	})
+	record, failed := records.FindOrCreate(request.Name, request.Parameters, choose(asked))
+	if failed != nil {
+		return types.Volume{}, failed
+	}
+	if record.Parameters != records.Fingerprint(request.Parameters) || !contains(asked, record.CapacityBytes) {
+		failed := records.Fail(types.ErrorCode_AlreadyExists,
+			"a volume of this name has another size or other parameters")
+		failed.Reason = wit.Some("incompatible")
+		return types.Volume{}, failed
+	}
+	context := types.StringMap{{F0: "language", F1: "go"}}
+	for _, pair := range request.Parameters {
+		context = append(context, wit.Tuple2[string, string]{F0: "parameter." + pair.F0, F1: pair.F1})
+	}
+	return types.Volume{
+		CapacityBytes: record.CapacityBytes,
+		VolumeId:      record.VolumeID,
+		VolumeContext: context,
+		ContentSource: wit.None[types.VolumeContentSource](),
+	}, nil
+}
+
+func choose(asked types.CapacityRange) uint64 {
+	return asked.RequiredBytes.SomeOr(min(defaultBytes, asked.LimitBytes.SomeOr(defaultBytes)))
+}
+
+func contains(asked types.CapacityRange, bytes uint64) bool {
+	return asked.RequiredBytes.SomeOr(bytes) <= bytes && bytes <= asked.LimitBytes.SomeOr(bytes)
+}
+
+func misbehave(parameters types.StringMap) *types.Error {
+	for _, pair := range parameters {
+		switch {
+		case pair.F0 == "trap" && pair.F1 == "1":
+			panic("the parameter trap asks for it")
+		case pair.F0 == "fail":
+			code, known := errorCodes[pair.F1]
+			if !known {
+				code = types.ErrorCode_InvalidArgument
+			}
+			return records.Fail(code, "the parameter fail asks for it: "+pair.F1)
+		}
+	}
+	return nil
+}
+
+var errorCodes = map[string]types.ErrorCode{
+	"invalid-argument":    types.ErrorCode_InvalidArgument,
+	"not-found":           types.ErrorCode_NotFound,
+	"already-exists":      types.ErrorCode_AlreadyExists,
+	"failed-precondition": types.ErrorCode_FailedPrecondition,
+	"resource-exhausted":  types.ErrorCode_ResourceExhausted,
+	"out-of-range":        types.ErrorCode_OutOfRange,
+	"aborted":             types.ErrorCode_Aborted,
+	"unauthenticated":     types.ErrorCode_Unauthenticated,
+	"permission-denied":   types.ErrorCode_PermissionDenied,
+	"unavailable":         types.ErrorCode_Unavailable,
+	"unimplemented":       types.ErrorCode_Unimplemented,
+	"internal":            types.ErrorCode_Internal,
+}

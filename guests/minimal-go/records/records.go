@@ -1,0 +1,174 @@
+// Package records keeps the volumes in the host's state: `volume/NAME` holds id, size and
+// parameters, `id/ID` the name, `counter` the last number given.
+//
+// It knows nothing of requests. Every change is one commit with what was read before as its
+// expectation: two calls that run at the same time never share an id, and a call that loses the
+// race reads again.
+package records
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	types "wit_component/drivebay_backend_types"
+	state "wit_component/drivebay_host_state"
+
+	wit "go.bytecodealliance.org/pkg/wit/types"
+)
+
+const (
+	// attempts is how often a call tries before it lets its client come back.
+	attempts = 16
+	counter  = "counter"
+)
+
+// Record is what the state holds of a volume.
+type Record struct {
+	VolumeID      string
+	CapacityBytes uint64
+	// Parameters is what Fingerprint makes of them.
+	Parameters string
+}
+
+// Fail makes an error without a reason.
+func Fail(code types.ErrorCode, message string) *types.Error {
+	return &types.Error{Code: code, Reason: wit.None[string](), Message: message}
+}
+
+// Fingerprint is one text for each set of parameters, whatever their order.
+func Fingerprint(parameters types.StringMap) string {
+	pairs := make([]string, 0, len(parameters))
+	for _, pair := range parameters {
+		pairs = append(pairs, strconv.Quote(pair.F0)+"="+strconv.Quote(pair.F1))
+	}
+	slices.Sort(pairs)
+	return strings.Join(pairs, ",")
+}
+
+// FindOrCreate returns the volume of this name, new if there is none.
+func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record, *types.Error) {
+	key := "volume/" + name
+	for range attempts {
+		found, failed := read(key)
+		if failed != nil {
+			return Record{}, failed
+		}
+		if found.IsSome() {
+			return parse(key, found.Some())
+		}
+		given, failed := read(counter)
+		if failed != nil {
+			return Record{}, failed
+		}
+		last, err := strconv.ParseUint(given.SomeOr("0"), 10, 64)
+		if err != nil {
+			return Record{}, damaged(counter)
+		}
+		number := strconv.FormatUint(last+1, 10)
+		record := Record{VolumeID: "vol-" + number, CapacityBytes: bytes, Parameters: Fingerprint(parameters)}
+		committed := state.Commit([]state.Change{
+			expect(counter, given),
+			expect(key, wit.None[string]()),
+			put(counter, number),
+			put(key, fmt.Sprintf("%s %d %s", record.VolumeID, bytes, record.Parameters)),
+			put("id/"+record.VolumeID, name),
+		})
+		if committed.IsOk() {
+			return record, nil
+		}
+		if committed.Err().Tag() != state.Error_Conflict {
+			return Record{}, refused(committed.Err())
+		}
+	}
+	return Record{}, crowded()
+}
+
+// Delete forgets a volume; success when there is none.
+func Delete(volumeID string) *types.Error {
+	key := "id/" + volumeID
+	for range attempts {
+		name, failed := read(key)
+		if failed != nil || name.IsNone() {
+			return failed
+		}
+		committed := state.Commit([]state.Change{
+			expect(key, name),
+			state.MakeChangeDelete(key),
+			state.MakeChangeDelete("volume/" + name.Some()),
+		})
+		if committed.IsOk() {
+			return nil
+		}
+		if committed.Err().Tag() != state.Error_Conflict {
+			return refused(committed.Err())
+		}
+	}
+	return crowded()
+}
+
+// Exists tells whether there is a volume of this id.
+func Exists(volumeID string) (bool, *types.Error) {
+	name, failed := read("id/" + volumeID)
+	return failed == nil && name.IsSome(), failed
+}
+
+func read(key string) (wit.Option[string], *types.Error) {
+	value := state.Get(key)
+	if value.IsErr() {
+		return wit.None[string](), refused(value.Err())
+	}
+	if value.Ok().IsNone() {
+		return wit.None[string](), nil
+	}
+	return wit.Some(string(value.Ok().Some())), nil
+}
+
+func parse(key, text string) (Record, *types.Error) {
+	parts := strings.SplitN(text, " ", 3)
+	if len(parts) != 3 {
+		return Record{}, damaged(key)
+	}
+	bytes, err := strconv.ParseUint(parts[1], 10, 64)
+	if err != nil {
+		return Record{}, damaged(key)
+	}
+	return Record{VolumeID: parts[0], CapacityBytes: bytes, Parameters: parts[2]}, nil
+}
+
+func put(key, value string) state.Change {
+	return state.MakeChangePut(state.Entry{Key: key, Value: []byte(value)})
+}
+
+func expect(key string, value wit.Option[string]) state.Change {
+	held := wit.None[[]byte]()
+	if value.IsSome() {
+		held = wit.Some([]byte(value.Some()))
+	}
+	return state.MakeChangeExpect(state.Expectation{Key: key, Value: held})
+}
+
+func damaged(key string) *types.Error {
+	return Fail(types.ErrorCode_FailedPrecondition, "the record "+key+" is damaged")
+}
+
+func refused(failed state.Error) *types.Error {
+	switch failed.Tag() {
+	case state.Error_QuotaExceeded:
+		return Fail(types.ErrorCode_ResourceExhausted, "the state's quota is used up")
+	case state.Error_ReadOnly:
+		return Fail(types.ErrorCode_FailedPrecondition, "the state is read-only here")
+	case state.Error_Invalid:
+		return Fail(types.ErrorCode_Unavailable, "the state refused it: "+failed.Invalid())
+	case state.Error_Unavailable:
+		return Fail(types.ErrorCode_Unavailable, "the state failed: "+failed.Unavailable())
+	default:
+		return crowded()
+	}
+}
+
+func crowded() *types.Error {
+	failed := Fail(types.ErrorCode_Aborted, "other calls changed the state again and again")
+	failed.Reason = wit.Some("busy")
+	return failed
+}

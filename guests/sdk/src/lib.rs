@@ -1,0 +1,53 @@
+//! What a storage backend for Drivebay is written with in Rust.
+//!
+//! A backend is a WebAssembly component that exports some of the interfaces of
+//! `drivebay:backend`; what it exports is what it can do. This crate gives each interface as a
+//! trait, the functions that a backend may call as modules ([`state`], [`config`], [`log`],
+//! [`context`], [`files`], [`mounts`]), and [`export!`] to say which interfaces the component has.
+//!
+//! It holds no storage logic and keeps no memory between calls: by default every call runs in a
+//! fresh instance, so what must last goes into [`state`].
+//!
+//! ```
+//! use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest};
+//! use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
+//! use drivebay_sdk::{Error, Identity, Result, Volumes, types::Volume};
+//!
+//! struct Array;
+//!
+//! impl Identity for Array {
+//!     const NAME: &'static str = "array.example.com";
+//!     const VERSION: &'static str = "1.0.0";
+//! }
+//!
+//! impl Volumes for Array {
+//!     fn create_volume(request: CreateVolumeRequest) -> Result<Volume> {
+//!         Ok(Volume::new(drivebay_sdk::names::encode(&request.name), 1 << 30))
+//!     }
+//!     fn delete_volume(_: DeleteVolumeRequest) -> Result<()> {
+//!         Ok(())
+//!     }
+//!     fn validate_volume_capabilities(request: ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
+//!         Err(Error::not_found(format!("there is no volume {}", request.volume_id)))
+//!     }
+//! }
+//!
+//! drivebay_sdk::export!(Array: identity, volumes);
+//! # fn main() {}
+//! ```
+
+mod bindings;
+mod error;
+mod export;
+mod host;
+mod interfaces;
+mod words;
+
+pub mod listing;
+pub mod names;
+pub mod parameters;
+pub mod types;
+
+pub use error::{Error, ErrorCode, Reason, Result};
+pub use host::{config, context, files, log, mounts, state};
+pub use interfaces::*;

@@ -1,0 +1,175 @@
+//! From a component's bytes to a generation: checks, compiling, describing. Every refusal has words
+//! that say what to do. Changes nothing of what is served.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use super::call_id;
+use super::facts::{FactError, Facts, Given};
+use super::generation::{Generation, Parts};
+use crate::config::{BackendConfig, ComponentSource};
+use crate::sandbox::cache::CodeCache;
+use crate::sandbox::context::CallContext;
+use crate::sandbox::fault::Fault;
+use crate::sandbox::instance::{Live, Program};
+use crate::sandbox::limits::Duty;
+use crate::sandbox::loading::{LoadError, Loader};
+use crate::sandbox::own::{Answer, OwnExports};
+use crate::sandbox::store::Surroundings;
+use crate::wire::Exports;
+
+/// The reference backend, built into the program.
+const LOCAL: &[u8] = include_bytes!(env!("DRIVEBAY_LOCAL_WASM"));
+
+/// Why a component is not loaded.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// The file cannot be read.
+    #[error("{path}: {source}")]
+    Unreadable {
+        /// The file.
+        path: String,
+        /// What the system says.
+        source: std::io::Error,
+    },
+    /// It is another file than the operator pinned.
+    #[error("its digest is sha256:{found}, and the configuration allows only {pinned}")]
+    Digest {
+        /// What it is.
+        found: String,
+        /// What it should be.
+        pinned: String,
+    },
+    /// It cannot be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// It exports no identity.
+    #[error("it is no backend: it does not export drivebay:backend/identity@0.1.0 ({0})")]
+    NoBackend(String),
+    /// An interface it exports is not the contract's.
+    #[error("an interface that it exports is not the contract's: {0}")]
+    Types(String),
+    /// What it says of itself is refused.
+    #[error(transparent)]
+    Facts(#[from] FactError),
+    /// It answered an error when asked who it is.
+    #[error("{call} failed: {message}")]
+    Refusal {
+        /// The function.
+        call: &'static str,
+        /// Its words.
+        message: String,
+    },
+    /// It crashed when asked who it is.
+    #[error("{call}: {fault} ({})", .fault.detail)]
+    Fault {
+        /// The function.
+        call: &'static str,
+        /// What ended it.
+        fault: Fault,
+    },
+    /// What it is given cannot be made ready.
+    #[error("{0}")]
+    Surroundings(String),
+    /// The thread that compiled was lost.
+    #[error("compiling was interrupted")]
+    Interrupted,
+}
+
+/// The bytes of a component.
+///
+/// # Errors
+/// When the file cannot be read.
+pub async fn component_bytes(source: &ComponentSource) -> Result<Vec<u8>, Refused> {
+    match source {
+        ComponentSource::Local => Ok(LOCAL.to_vec()),
+        ComponentSource::File(path) => tokio::fs::read(path)
+            .await
+            .map_err(|source| Refused::Unreadable { path: path.display().to_string(), source }),
+    }
+}
+
+/// SHA-256 in hexadecimal.
+pub fn digest_of(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}");
+        hex
+    })
+}
+
+/// What a generation is made from.
+pub(super) struct Staging {
+    pub loader: Loader,
+    pub cache: Option<Arc<CodeCache>>,
+    /// For the look before activation: nothing can be changed.
+    pub look: Arc<Surroundings>,
+    /// For serving.
+    pub around: Arc<Surroundings>,
+}
+
+/// Makes a generation of a component.
+pub(super) async fn stage(config: &BackendConfig, staging: Staging, bytes: Vec<u8>) -> Result<Generation, Refused> {
+    let digest = digest_of(&bytes);
+    if let Some(pinned) = &config.digest
+        && pinned.strip_prefix("sha256:").is_none_or(|hex| !hex.eq_ignore_ascii_case(&digest))
+    {
+        return Err(Refused::Digest { found: digest, pinned: pinned.clone() });
+    }
+    let Staging { loader, cache, look, around } = staging;
+    let program = compile(loader, cache, bytes, digest.clone()).await?;
+    let own = OwnExports::find(&program).map_err(|e| Refused::NoBackend(format!("{e:#}")))?;
+    let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
+    let facts = facts(config, &look, &program, &own, exports.present().collect()).await?;
+    Ok(Generation::new(Parts { digest, facts, exports, own, around, program, policy: config.instances }))
+}
+
+/// Compiles on a thread for blocking work, so that those that serve calls go on.
+async fn compile(
+    loader: Loader,
+    cache: Option<Arc<CodeCache>>,
+    bytes: Vec<u8>,
+    digest: String,
+) -> Result<Program, Refused> {
+    tokio::task::spawn_blocking(move || loader.load(&bytes, &digest, cache.as_deref()))
+        .await
+        .map_err(|_| Refused::Interrupted)?
+        .map_err(Refused::Load)
+}
+
+async fn facts(
+    config: &BackendConfig,
+    around: &Arc<Surroundings>,
+    program: &Program,
+    own: &OwnExports,
+    exports: BTreeSet<crate::wire::Interface>,
+) -> Result<Facts, Refused> {
+    let given = Given {
+        directories: &config.grants.directories,
+        http: &config.grants.http,
+        node: config.grants.node,
+        node_id: config.node_id.as_deref(),
+    };
+    let mut live = ask(around, program, "describe").await?;
+    let said = answered("describe", own.describe(&mut live).await)?;
+    let facts = Facts::new(said, exports, given)?;
+    let mut live = ask(around, program, "get-node").await?;
+    let said = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
+    match said {
+        Some(said) => Ok(facts.with_node(answered("get-node", Ok(said))?, given)?),
+        None => Ok(facts),
+    }
+}
+
+async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'static str) -> Result<Live, Refused> {
+    let wall = around.limits.wall.of(Duty::Load);
+    let context = Arc::new(CallContext::new(call_id::next(), call, Duty::Load, wall));
+    program.instantiate(around, &context).await.map_err(|fault| Refused::Fault { call, fault })
+}
+
+fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
+    let answer = answer.map_err(|fault| Refused::Fault { call, fault })?;
+    answer.map_err(|error| Refused::Refusal { call, message: crate::observe::text::tame(&error.message, 1024) })
+}

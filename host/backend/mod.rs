@@ -1,0 +1,108 @@
+//! A backend: a vendor's component with its settings, grants and limits, and what the host keeps
+//! for it across generations: locks, budget, health, background work. Knows nothing of gRPC.
+
+mod background;
+pub mod call_id;
+mod facts;
+mod generation;
+mod health;
+mod launch;
+mod loader;
+mod schedule;
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwapOption;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use facts::Facts;
+pub use generation::Generation;
+pub use health::{Health, Readiness};
+pub use launch::{Environment, start};
+pub use loader::{Refused, component_bytes, digest_of};
+
+use crate::admission::{Budget, LockTable};
+use crate::config::BackendConfig;
+use crate::error::NotReady;
+use crate::node::Node;
+
+/// A backend while the host runs.
+#[derive(Debug)]
+pub struct Backend {
+    /// What the operator configured.
+    pub config: BackendConfig,
+    /// Who uses which object.
+    pub locks: LockTable,
+    /// How many calls are under way.
+    pub budget: Budget,
+    /// How it feels.
+    pub health: Health,
+    /// Node work, if granted and possible here.
+    pub node: Option<Node>,
+    current: ArcSwapOption<Generation>,
+    tasks: TaskTracker,
+    closing: CancellationToken,
+}
+
+/// A call's hold on the generation it runs on: every later step of the call sees this one.
+pub type Lease = Arc<Generation>;
+
+impl Backend {
+    fn new(config: BackendConfig, node: Option<Node>) -> Self {
+        Self {
+            locks: LockTable::new(),
+            budget: Budget::new(config.limits.calls),
+            health: Health::new(),
+            node,
+            current: ArcSwapOption::empty(),
+            tasks: TaskTracker::new(),
+            closing: CancellationToken::new(),
+            config,
+        }
+    }
+
+    /// The present generation, if there is one.
+    pub fn generation(&self) -> Option<Lease> {
+        self.current.load_full()
+    }
+
+    /// The generation that a new call runs on.
+    ///
+    /// # Errors
+    /// When none is loaded, recovery is not over, or the host is shutting down.
+    pub fn lease(&self) -> Result<Lease, NotReady> {
+        if self.closing.is_cancelled() {
+            return Err(NotReady::ShuttingDown);
+        }
+        self.health.admits_calls()?;
+        self.generation().ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))
+    }
+
+    /// Runs the work of a call, whatever becomes of the connection it came through. The only place
+    /// that starts such tasks.
+    pub fn detach<F>(&self, work: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.tasks.spawn(work);
+    }
+
+    /// Resolves when the host begins to shut down.
+    pub async fn closing(&self) {
+        self.closing.cancelled().await;
+    }
+
+    /// Takes no more calls, and waits until those under way have ended, at most the drain time.
+    /// Tells whether all have.
+    pub async fn drain(&self) -> bool {
+        self.closing.cancel();
+        self.tasks.close();
+        tokio::time::timeout(self.config.drain, self.tasks.wait()).await.is_ok()
+    }
+
+    /// After a change: something may be due in the background.
+    pub fn changed(&self) {
+        self.health.nudge_background();
+    }
+}

@@ -1,0 +1,153 @@
+//! The command line: one file a subcommand. Turns words into calls of the library and results into
+//! exit statuses: 0 done, 1 the thing asked for failed, 2 wrong usage or configuration.
+
+mod call;
+mod check;
+mod demo;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::{CommandFactory, Parser, Subcommand};
+
+/// What the shell learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Done,
+    /// What was checked or asked for failed.
+    Failed,
+    /// Wrong usage or configuration.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Done => Self::SUCCESS,
+            Exit::Failed => Self::from(1),
+            Exit::Usage => Self::from(2),
+        }
+    }
+}
+
+/// A plug-in host for storage: CSI and csi-addons in front, WebAssembly backends behind.
+#[derive(Debug, Parser)]
+#[command(name = "drivebay", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    /// How log lines are written to standard error.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    /// What is logged, for example `info` or `drivebay=debug,guest=info`.
+    #[arg(long, global = true, env = "DRIVEBAY_LOG", default_value = "info")]
+    log: String,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  drivebay demo                                       try it, with the built-in backend
+  drivebay serve local --csi unix:///run/csi.sock     serve one backend
+  drivebay serve --config /etc/drivebay.toml          serve what a file describes
+  drivebay check backend.wasm                         what is in a component, and whether it fits
+  drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the built-in backend and walk through a volume's life.
+    Demo(demo::Args),
+    /// Serve backends over CSI and csi-addons.
+    Serve(Box<serve::Args>),
+    /// Call one method of a driver and print its answer as JSON.
+    Call(call::Args),
+    /// Tell what a component or a configuration holds, and what is wrong with it.
+    Check(check::Args),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+    /// The process that does node work; started by the program itself.
+    #[command(name = crate::node::HELPER_SUBCOMMAND, hide = true)]
+    NodeHelper {
+        /// The inherited descriptor.
+        descriptor: i32,
+    },
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    if let Command::NodeHelper { descriptor } = cli.command {
+        return crate::node::helper_main(descriptor);
+    }
+    if let Err(error) = log(&cli) {
+        say(&format!("--log: {error}"));
+        return Exit::Usage.into();
+    }
+    match cli.command {
+        Command::Demo(args) => demo::run(&args).into(),
+        Command::Serve(args) => serve::run(&args).into(),
+        Command::Call(args) => call::run(&args).into(),
+        Command::Check(args) => check::run(&args).into(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "drivebay", &mut std::io::stdout());
+            ExitCode::SUCCESS
+        }
+        Command::NodeHelper { .. } => ExitCode::FAILURE,
+    }
+}
+
+fn log(cli: &Cli) -> Result<(), tracing_subscriber::filter::ParseError> {
+    let filter = tracing_subscriber::EnvFilter::builder().parse(&cli.log)?;
+    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    match cli.log_format {
+        LogFormat::Text => {
+            use std::io::IsTerminal;
+            log.with_ansi(std::io::stderr().is_terminal()).init();
+        }
+        LogFormat::Json => log.json().init(),
+    }
+    Ok(())
+}
+
+/// Tells the person at the terminal what is wrong.
+#[expect(clippy::print_stderr, reason = "the command line is where words go to standard error")]
+pub(crate) fn say(words: &str) {
+    eprintln!("drivebay: {words}");
+}
+
+/// Prints a line of a command's result.
+pub(crate) fn print(line: &str) {
+    use std::io::Write;
+    // A reader that has gone away (a closed pipe) is no reason to fail.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// The runtime that commands run on.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// Resolves when the process is told to end: SIGTERM or Ctrl-C.
+pub(crate) async fn asked_to_stop() {
+    use tokio::signal::unix::{SignalKind, signal};
+    match signal(SignalKind::terminate()) {
+        Ok(mut term) => {
+            tokio::select! {
+                _ = term.recv() => {}
+                _ = tokio::signal::ctrl_c() => {}
+            }
+        }
+        // Without SIGTERM there is still Ctrl-C.
+        Err(_) => drop(tokio::signal::ctrl_c().await),
+    }
+}

@@ -1,0 +1,104 @@
+//! Good and bad configurations.
+
+use std::time::Duration;
+
+use super::*;
+
+const WHOLE: &str = r#"
+[host]
+state = "/var/lib/x"
+admin = "unix:///run/x/admin.sock"
+http = "127.0.0.1:9911"
+[[backend]]
+name = "local"
+component = "local"
+csi = "unix:///run/x/csi.sock"
+addons = "unix:///run/x/addons.sock"
+node-id = "worker-1"
+settings = { pool = "/pool", workers = 3, fast = true }
+alpha = false
+digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
+[backend.grants]
+directories = [{ host = "/srv/pool", guest = "/pool", write = true }]
+http = ["https://a.example:1", { origin = "https://b.example:2", login = ["/api/login"] }]
+node = true
+[backend.limits]
+memory = "128MiB"
+calls = 10
+change-time = "2m"
+[backend.instances]
+reuse = { calls = 1000, idle = "30s" }
+[backend.drain]
+time = "5s"
+[backend.background]
+budget = 3
+"#;
+
+#[test]
+fn everything_is_read() {
+    let config = Config::parse("x.toml", WHOLE).unwrap();
+    let backend = &config.backends[0];
+    assert_eq!(backend.component, ComponentSource::Local);
+    assert_eq!(backend.settings.len(), 3);
+    assert!(backend.settings.contains(&("workers".into(), "3".into())));
+    assert_eq!(backend.limits.memory, 128 << 20);
+    assert_eq!(backend.limits.wall.change, Duration::from_secs(120));
+    assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
+    assert_eq!(backend.grants.http[1].login, ["/api/login"]);
+    assert!(!backend.alpha && !backend.legacy_condition);
+    assert_eq!((backend.drain, backend.background.budget), (Duration::from_secs(5), 3));
+}
+
+#[test]
+fn all_problems_are_reported_together() {
+    let text = r#"
+[host]
+admin = "tcp://1.2.3.4"
+colour = "red"
+[[backend]]
+name = "a b"
+component = "x.wasm"
+csi = "unix:///run/a.sock"
+digest = "md5:1"
+[backend.limits]
+memory = "much"
+speed = 3
+[[backend]]
+name = "c"
+component = "x.wasm"
+csi = "unix:///run/a.sock"
+memry = 1
+[[backend]]
+name = "d"
+component = "x.wasm"
+"#;
+    let error = Config::parse("x.toml", text).unwrap_err().to_string();
+    for expected in [
+        "host.admin",
+        "unknown key `host.colour`",
+        "a name has letters",
+        "backend \"a b\".digest",
+        "limits.memory: \"much\" is not a size",
+        "limits.speed: there is no such limit",
+        "unknown key `backend.1.memry`",
+        "two services share the socket /run/a.sock",
+        "backend \"d\": no socket",
+    ] {
+        assert!(error.contains(expected), "{expected} is missing in:\n{error}");
+    }
+}
+
+#[test]
+fn a_socket_path_that_is_too_long_is_said_in_words() {
+    let path = format!("unix:///{}", "x".repeat(120));
+    let error = units::socket(&path).unwrap_err();
+    assert!(error.contains("121 bytes") && error.contains("107"), "{error}");
+    assert!(units::socket("relative.sock").is_err());
+    assert!(units::socket("tcp://127.0.0.1:1").is_err());
+    assert_eq!(units::socket("/run/x.sock").unwrap().to_str(), Some("/run/x.sock"));
+}
+
+#[test]
+fn no_toml_at_all() {
+    assert!(Config::parse("x.toml", "[[[").is_err());
+}

@@ -1,0 +1,106 @@
+//! The only place that makes a gRPC status. The code follows from what is known of the outcome,
+//! because clients act on it: a code that they take for final makes them forget a volume that may
+//! exist (`Outcome::Unknown` on a CSI call is therefore never INTERNAL or UNKNOWN; D5).
+
+use tonic::{Code, Status};
+
+use super::{CallError, Decision, NotReady, RefusalCode, Unsupported};
+use crate::observe::text::tame;
+use crate::sandbox::fault::FaultKind;
+use crate::wire::{InvalidKind, Method};
+
+/// Longest message that is sent, in bytes: it travels in a header.
+const MESSAGE: usize = 2048;
+
+/// How an RPC's failures are read by its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A CSI call, or an add-on call, that changes something.
+    Changing,
+    /// A call that only reads: nothing can have been left behind.
+    Reading,
+    /// Replication: unclassified failures are UNKNOWN.
+    Replication,
+}
+
+/// The family of an RPC.
+pub fn family(method: Method, reads: bool) -> Family {
+    if method.service() == "replication.Controller" {
+        Family::Replication
+    } else if reads {
+        Family::Reading
+    } else {
+        Family::Changing
+    }
+}
+
+/// The code of a failure. Total: every failure of every family has one.
+pub const fn code(family: Family, error: &CallError) -> Code {
+    match error {
+        CallError::Invalid(invalid) => match invalid.kind {
+            InvalidKind::Argument => Code::InvalidArgument,
+            InvalidKind::Range => Code::OutOfRange,
+        },
+        CallError::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => Code::Unimplemented,
+        CallError::Busy(_) => Code::Aborted,
+        // Never RESOURCE_EXHAUSTED: the provisioner reads that as "no space" and reschedules.
+        CallError::NotReady(
+            NotReady::NotLoaded(_)
+            | NotReady::Recovering(_)
+            | NotReady::Overloaded
+            | NotReady::ShuttingDown
+            | NotReady::Node(_),
+        ) => Code::Unavailable,
+        CallError::Decided(Decision::AlreadyExists(_)) => Code::AlreadyExists,
+        CallError::Decided(Decision::FailedPrecondition(_)) => Code::FailedPrecondition,
+        CallError::Refused(refusal) => refused(refusal.code),
+        CallError::Fault(fault) => faulted(family, fault.kind),
+        CallError::BadAnswer(_) => faulted(family, FaultKind::Trap),
+        CallError::Deadline => Code::DeadlineExceeded,
+    }
+}
+
+const fn refused(code: RefusalCode) -> Code {
+    match code {
+        RefusalCode::InvalidArgument => Code::InvalidArgument,
+        RefusalCode::NotFound => Code::NotFound,
+        RefusalCode::AlreadyExists => Code::AlreadyExists,
+        RefusalCode::FailedPrecondition => Code::FailedPrecondition,
+        RefusalCode::ResourceExhausted => Code::ResourceExhausted,
+        RefusalCode::OutOfRange => Code::OutOfRange,
+        RefusalCode::Aborted => Code::Aborted,
+        RefusalCode::Unauthenticated => Code::Unauthenticated,
+        RefusalCode::PermissionDenied => Code::PermissionDenied,
+        RefusalCode::Unavailable => Code::Unavailable,
+        RefusalCode::Unimplemented => Code::Unimplemented,
+        RefusalCode::Internal => Code::Internal,
+    }
+}
+
+const fn faulted(family: Family, kind: FaultKind) -> Code {
+    match (kind, family) {
+        (FaultKind::Pool, _) => Code::Unavailable,
+        (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
+        (_, Family::Replication) => Code::Unknown,
+        (_, Family::Changing) => Code::Unavailable,
+        (_, Family::Reading) => Code::Internal,
+    }
+}
+
+/// The status for a client: the words of the failure without details of the host, and the call's
+/// id, under which the log has the cause. Never empty (E-01), no details (E-02).
+pub fn of(family: Family, error: &CallError, call: &str) -> Status {
+    let words = tame(&error.to_string(), MESSAGE);
+    let words = if words.trim().is_empty() { "the backend gave no reason".to_owned() } else { words };
+    Status::new(code(family, error), format!("{words} (call {call})"))
+}
+
+/// A message that could not be read at all.
+pub fn undecodable() -> Status {
+    Status::new(Code::InvalidArgument, "the request is not a valid message of this method's type")
+}
+
+/// A method or service that does not exist.
+pub fn unknown_method(path: &str) -> Status {
+    Status::new(Code::Unimplemented, format!("there is no method {}", tame(path, 256)))
+}

@@ -1,0 +1,180 @@
+//! The directories that the operator granted to a backend, held open, and the only way to a file
+//! in them.
+//!
+//! Every path is opened by the kernel beneath the grant's descriptor, without links, so that no
+//! check can be outrun by a rename; nothing else of this module may open by a path.
+
+use super::{
+    error::{FileError, FileErrorCode},
+    path::GuestPath,
+    place::{Place, open_beneath},
+};
+use rustix::{
+    fs::{CWD, Mode, OFlags},
+    io::Errno,
+};
+use std::{fs::File, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+
+/// What a grant allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading and changing.
+    ReadWrite,
+    /// Reading.
+    ReadOnly,
+}
+
+/// A directory that the operator gives to a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryGrant {
+    /// Where it is on this host. Links in it are the operator's and are followed, once, now.
+    pub host: PathBuf,
+    /// What the component calls it, for example `/pool`.
+    pub guest: String,
+    /// What may be done in it.
+    pub access: Access,
+}
+
+/// What a file is opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Intent {
+    /// Reading.
+    Read,
+    /// Reading and writing what is there.
+    Write,
+    /// Making it; it must not exist.
+    Create,
+}
+
+/// One granted directory, open.
+#[derive(Debug)]
+pub(super) struct Granted {
+    guest: GuestPath,
+    access: Access,
+    root: OwnedFd,
+}
+
+impl Granted {
+    /// The granted directory, to open beneath it only.
+    pub(super) fn root(&self) -> &OwnedFd {
+        &self.root
+    }
+
+    /// What `names` beneath this directory are called by the component.
+    pub(super) fn name(&self, names: &str) -> String {
+        format!("{}/{names}", self.guest.text().trim_end_matches('/'))
+    }
+}
+
+/// A path with the grant that it falls under.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) grant: Arc<Granted>,
+    /// The names below the granted directory; empty: the directory itself.
+    pub(super) names: Vec<String>,
+    /// The plain form of the path, for messages.
+    pub(super) guest: String,
+    trailing_slash: bool,
+}
+
+impl Resolved {
+    /// The path as a directory, open.
+    pub(super) fn open_directory(&self) -> Result<OwnedFd, FileError> {
+        self.open_names(&self.names).map_err(|e| FileError::opening(e, &self.guest))
+    }
+
+    /// The path if it is a directory, otherwise the directory of the file that it names.
+    pub(super) fn open_nearest(&self) -> Result<OwnedFd, FileError> {
+        let parents = self.names.split_last().map(|(_, parents)| parents);
+        match (self.open_names(&self.names), parents) {
+            (Err(Errno::NOTDIR), Some(parents)) if !self.trailing_slash => {
+                self.open_names(parents).map_err(|e| FileError::opening(e, &self.guest))
+            }
+            (other, _) => other.map_err(|e| FileError::opening(e, &self.guest)),
+        }
+    }
+
+    fn open_names(&self, names: &[String]) -> rustix::io::Result<OwnedFd> {
+        let below = if names.is_empty() { ".".to_owned() } else { names.join("/") };
+        open_beneath(self.grant.root(), &below, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    }
+}
+
+/// The grants of one backend. Held open, so a directory that the operator moves stays granted.
+#[derive(Debug, Default)]
+pub struct Directories {
+    /// Longest guest path first, so that the first match is the nearest.
+    grants: Vec<Arc<Granted>>,
+}
+
+impl Directories {
+    /// Opens every granted directory. Two grants under one guest path are `Invalid`.
+    pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
+        let mut opened: Vec<Arc<Granted>> = Vec::with_capacity(grants.len());
+        for grant in grants {
+            let guest = GuestPath::parse(&grant.guest)?;
+            if opened.iter().any(|other| other.guest.names == guest.names) {
+                return Err(FileError::at(FileErrorCode::Invalid, &grant.guest, "granted twice"));
+            }
+            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+            let root = rustix::fs::openat(CWD, &grant.host, flags, Mode::empty())
+                .map_err(|e| FileError::system(e, "open the granted directory", &grant.guest))?;
+            opened.push(Arc::new(Granted { guest, access: grant.access, root }));
+        }
+        opened.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
+        Ok(Self { grants: opened })
+    }
+
+    /// Opens a regular file. Writing and making need a writable grant.
+    pub fn open(&self, path: &str, intent: Intent) -> Result<File, FileError> {
+        let access = match intent {
+            Intent::Read => Access::ReadOnly,
+            Intent::Write | Intent::Create => Access::ReadWrite,
+        };
+        self.place(path, access)?.open(intent)
+    }
+
+    /// Refuses when there is no grant at all.
+    pub(super) fn check_granted(&self) -> Result<(), FileError> {
+        if self.grants.is_empty() {
+            return Err(FileError::new(FileErrorCode::NotGranted, "no directory is granted to this backend"));
+        }
+        Ok(())
+    }
+
+    /// The nearest grant that `path` falls under, if it allows `access`.
+    pub(super) fn resolve(&self, path: &str, access: Access) -> Result<Resolved, FileError> {
+        self.check_granted()?;
+        let parsed = GuestPath::parse(path)?;
+        let found = self.grants.iter().find_map(|grant| Some((grant, parsed.beneath(&grant.guest)?)));
+        let Some((grant, names)) = found else {
+            return Err(FileError::at(FileErrorCode::NotAllowed, path, "lies in no granted directory"));
+        };
+        if access == Access::ReadWrite && grant.access == Access::ReadOnly {
+            return Err(FileError::at(FileErrorCode::NotAllowed, path, "the directory is granted for reading only"));
+        }
+        Ok(Resolved {
+            grant: Arc::clone(grant),
+            names: names.to_vec(),
+            guest: parsed.text(),
+            trailing_slash: parsed.trailing_slash,
+        })
+    }
+
+    /// The directory and the name of a file, which need not exist.
+    pub(super) fn place(&self, path: &str, access: Access) -> Result<Place, FileError> {
+        let resolved = self.resolve(path, access)?;
+        if resolved.trailing_slash || resolved.names.is_empty() {
+            return Err(FileError::at(FileErrorCode::Invalid, path, "names a directory, not a file"));
+        }
+        Place::new(&resolved)
+    }
+
+    /// The granted directories that may be changed.
+    pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Granted>> {
+        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite)
+    }
+}
+
+#[cfg(test)]
+mod tests;

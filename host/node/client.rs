@@ -1,0 +1,268 @@
+//! The host's handle to the helper process.
+//!
+//! Owns the process, the socket and the replies that are awaited. It runs its I/O on threads of its
+//! own and answers through oneshot channels, so that any runtime can await it and a busy runtime
+//! never delays a thaw. It must not decide anything about volumes.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::io::{BufRead, BufReader, Read};
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType};
+use tokio::sync::oneshot;
+
+use super::protocol::{Hello, Numbered, Reply};
+use super::{Answer, Caller, DirectoryGrant, HELPER_SUBCOMMAND, NodeError, Operation, RecoveryReport, Request, frames};
+
+/// How to start the helper.
+#[derive(Debug, Clone)]
+pub(super) struct Launch {
+    pub(super) exe: PathBuf,
+    pub(super) arguments: Vec<OsString>,
+    pub(super) environment: Vec<(OsString, OsString)>,
+}
+
+impl Launch {
+    /// The host's own binary, with the descriptor as its standard input: that one is handed over
+    /// without ever being inheritable in this process, where other threads may start programs.
+    pub(super) fn of(exe: &Path) -> Self {
+        Self { exe: exe.to_owned(), arguments: vec![HELPER_SUBCOMMAND.into(), "0".into()], environment: Vec::new() }
+    }
+}
+
+/// A handle to the helper; clones speak to the same process. When the last one is dropped the
+/// helper finishes what it is doing, thaws what is frozen and ends.
+#[derive(Debug, Clone)]
+pub struct Node {
+    inner: Arc<Inner>,
+}
+
+#[derive(Debug)]
+struct Inner {
+    launch: Launch,
+    state_dir: PathBuf,
+    connection: Mutex<Connection>,
+    /// Repeated to the next helper.
+    grants: Mutex<BTreeMap<String, Vec<DirectoryGrant>>>,
+}
+
+type Answered = Result<Answer, NodeError>;
+
+#[derive(Debug)]
+struct Connection {
+    outgoing: mpsc::Sender<Numbered>,
+    awaited: Arc<Mutex<Awaited>>,
+    process: u32,
+}
+
+#[derive(Debug, Default)]
+struct Awaited {
+    replies: HashMap<u64, oneshot::Sender<Answered>>,
+    watchers: Vec<oneshot::Sender<()>>,
+    /// Why there will be no more replies.
+    gone: Option<String>,
+}
+
+static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+
+impl Node {
+    pub(super) fn start(launch: Launch, state_dir: &Path) -> Result<Self, NodeError> {
+        let connection = Connection::open(&launch, state_dir)?;
+        let inner = Inner {
+            launch,
+            state_dir: state_dir.to_owned(),
+            connection: Mutex::new(connection),
+            grants: Mutex::new(BTreeMap::new()),
+        };
+        Ok(Self { inner: Arc::new(inner) })
+    }
+
+    /// Sends one request and awaits its answer. Dropping the future does not end the work.
+    pub async fn request(&self, request: Request) -> Result<Answer, NodeError> {
+        let mut granted = None;
+        if let Operation::Register { directories } = &request.operation {
+            granted = Some((request.caller.backend.clone(), directories.clone()));
+        }
+        let receiver = lock(&self.inner.connection).submit(request);
+        let answer = received(receiver).await?;
+        lock(&self.inner.grants).extend(granted);
+        Ok(answer)
+    }
+
+    /// Completes when the helper is gone; [`Self::respawn`] should follow at once, because a file
+    /// system may be frozen.
+    pub async fn closed(&self) {
+        let (sender, receiver) = oneshot::channel();
+        {
+            let connection = lock(&self.inner.connection);
+            let mut awaited = lock(&connection.awaited);
+            if awaited.gone.is_some() {
+                return;
+            }
+            awaited.watchers.push(sender);
+        }
+        // An error means the connection was dropped, which is an end as well.
+        let _ = receiver.await;
+    }
+
+    /// Whether the helper is known to be gone.
+    pub fn is_closed(&self) -> bool {
+        lock(&lock(&self.inner.connection).awaited).gone.is_some()
+    }
+
+    /// Starts a new helper if the last one is gone, repeats the grants to it and recovers. None:
+    /// the helper is alive.
+    pub async fn respawn(&self) -> Result<Option<RecoveryReport>, NodeError> {
+        let registered: Vec<_> = {
+            let mut connection = lock(&self.inner.connection);
+            if lock(&connection.awaited).gone.is_none() {
+                return Ok(None);
+            }
+            *connection = Connection::open(&self.inner.launch, &self.inner.state_dir)?;
+            // Before anybody else can ask for anything.
+            let grants = lock(&self.inner.grants).clone();
+            grants.into_iter().map(|grant| connection.submit(registration(grant))).collect()
+        };
+        for receiver in registered {
+            received(receiver).await?;
+        }
+        self.recover().await.map(Some)
+    }
+
+    /// The process id of the helper, for the log.
+    pub fn process_id(&self) -> u32 {
+        lock(&self.inner.connection).process
+    }
+}
+
+async fn received(receiver: oneshot::Receiver<Answered>) -> Answered {
+    receiver.await.unwrap_or_else(|_| Err(NodeError::gone("its connection was replaced")))
+}
+
+fn registration((backend, directories): (String, Vec<DirectoryGrant>)) -> Request {
+    let caller = Caller { backend, call: String::new(), paths: Vec::new() };
+    Request { caller, operation: Operation::Register { directories } }
+}
+
+impl Connection {
+    fn open(launch: &Launch, state_dir: &Path) -> Result<Self, NodeError> {
+        let failed = |errno| NodeError::system("making the node helper's socket", errno);
+        let (ours, theirs) =
+            rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
+                .map_err(failed)?;
+        let reading = ours.try_clone().map_err(|error| NodeError::io("copying a socket", &error))?;
+        let child = start_process(launch, theirs)?;
+        let process = child.id();
+        let hello = Hello { state_dir: state_dir.to_owned() };
+        frames::send(&ours, &hello).map_err(|error| NodeError::io("greeting the node helper", &error))?;
+        let awaited = Arc::new(Mutex::new(Awaited::default()));
+        let (outgoing, queue) = mpsc::channel();
+        let for_reader = Arc::clone(&awaited);
+        run("node-write", move || write(&ours, &queue))?;
+        run("node-read", move || read(&reading, &for_reader, child))?;
+        Ok(Self { outgoing, awaited, process })
+    }
+
+    fn submit(&self, request: Request) -> oneshot::Receiver<Answered> {
+        let (sender, receiver) = oneshot::channel();
+        let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let mut awaited = lock(&self.awaited);
+        if let Some(why) = &awaited.gone {
+            // The receiver is at hand, so this cannot fail.
+            let _ = sender.send(Err(NodeError::gone(why)));
+            return receiver;
+        }
+        awaited.replies.insert(id, sender);
+        drop(awaited);
+        // If the writer has ended, the reader is about to answer everything that is awaited.
+        let _ = self.outgoing.send(Numbered { id, request });
+        receiver
+    }
+}
+
+fn start_process(launch: &Launch, socket: OwnedFd) -> Result<Child, NodeError> {
+    use std::os::unix::process::CommandExt;
+    let mut command = Command::new(&launch.exe);
+    command
+        .args(&launch.arguments)
+        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
+        .stdin(Stdio::from(socket))
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        // A Ctrl-C meant for the host must not end the helper before the host's calls have ended.
+        .process_group(0);
+    let attempt = format!("starting the node helper from {}", launch.exe.display());
+    let mut child = command.spawn().map_err(|error| NodeError::io(attempt, &error))?;
+    if let Some(lines) = child.stderr.take() {
+        run("node-log", move || forward(lines))?;
+    }
+    Ok(child)
+}
+
+fn run(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
+    let started = thread::Builder::new().name(name.to_owned()).spawn(work);
+    started.map(drop).map_err(|error| NodeError::io("starting a thread", &error))
+}
+
+fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Numbered>) {
+    while let Ok(numbered) = queue.recv() {
+        if frames::send(socket, &numbered).is_err() {
+            break;
+        }
+    }
+    // The end of the stream is how the helper learns that nobody needs it any more. An error means
+    // that it knows already.
+    let _ = rustix::net::shutdown(socket, Shutdown::Write);
+}
+
+fn read(socket: &OwnedFd, awaited: &Mutex<Awaited>, mut child: Child) {
+    let mut refusal = None;
+    let ended = loop {
+        match frames::receive::<Reply>(socket) {
+            // The answer to the greeting: only a refusal is of interest.
+            Ok(Some(Reply { id: 0, result })) => refusal = result.err().map(|it| it.message),
+            Ok(Some(reply)) => {
+                if let Some(sender) = lock(awaited).replies.remove(&reply.id) {
+                    // Nobody waits any more if the caller was dropped.
+                    let _ = sender.send(reply.result);
+                }
+            }
+            Ok(None) => break None,
+            Err(error) => break Some(format!("its answers could not be read: {error}")),
+        }
+    };
+    let mut waiting = lock(awaited);
+    let why = refusal.or(ended).unwrap_or_else(|| "it ended".to_owned());
+    for (_, sender) in waiting.replies.drain() {
+        // As above.
+        let _ = sender.send(Err(NodeError::gone(&why)));
+    }
+    waiting.gone = Some(why);
+    for watcher in waiting.watchers.drain(..) {
+        // As above.
+        let _ = watcher.send(());
+    }
+    drop(waiting);
+    match child.wait() {
+        Ok(status) => tracing::debug!(%status, "node helper ended"),
+        Err(error) => tracing::warn!(%error, "the node helper's end could not be awaited"),
+    }
+}
+
+fn forward(lines: impl Read) {
+    for line in BufReader::new(lines).lines() {
+        let Ok(line) = line else { return };
+        tracing::info!(target: "drivebay::node_helper", "{line}");
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

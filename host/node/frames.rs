@@ -1,0 +1,71 @@
+//! Frames over a packet socket.
+//!
+//! A frame is cut into packets, because a packet must fit the socket's buffer while the answer to
+//! a listing may be larger. The first byte of a packet says whether more follow. Whoever sends must
+//! see to it that the packets of two frames do not mix.
+
+use std::io;
+use std::os::fd::AsFd;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+
+/// Payload of a packet. Well below the smallest default socket buffer.
+const PAYLOAD: usize = 32 * 1024;
+/// A frame larger than this is not ours.
+const LARGEST_FRAME: usize = 64 * 1024 * 1024;
+const LAST: u8 = 0;
+const MORE: u8 = 1;
+
+/// Sends one value. Blocks while the other side does not read.
+pub(super) fn send<T: Serialize>(socket: impl AsFd, value: &T) -> io::Result<()> {
+    let frame = serde_json::to_vec(value)?;
+    let mut chunks = frame.chunks(PAYLOAD).peekable();
+    while let Some(chunk) = chunks.next() {
+        let mark = if chunks.peek().is_some() { MORE } else { LAST };
+        let mut packet = Vec::with_capacity(chunk.len() + 1);
+        packet.push(mark);
+        packet.extend_from_slice(chunk);
+        rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), &packet, SendFlags::NOSIGNAL))?;
+    }
+    Ok(())
+}
+
+/// Receives one value; none at the end of the stream.
+pub(super) fn receive<T: DeserializeOwned>(socket: impl AsFd) -> io::Result<Option<T>> {
+    let mut frame = Vec::new();
+    let mut packet = vec![0; PAYLOAD + 1];
+    loop {
+        let length = receive_packet(&socket, &mut packet)?;
+        let Some((mark, payload)) = packet.get(..length).and_then(<[u8]>::split_first) else {
+            return if length == 0 { Ok(None) } else { Err(malformed("oversized packet")) };
+        };
+        frame.extend_from_slice(payload);
+        match *mark {
+            LAST => return Ok(Some(serde_json::from_slice(&frame)?)),
+            MORE if frame.len() <= LARGEST_FRAME => {}
+            _ => return Err(malformed("frame without an end")),
+        }
+    }
+}
+
+/// Returns the packet's length, which is 0 at the end of the stream.
+fn receive_packet(socket: impl AsFd, packet: &mut [u8]) -> io::Result<usize> {
+    let mut receive = || {
+        let flags = RecvFlags::TRUNC;
+        rustix::io::retry_on_intr(|| rustix::net::recv(socket.as_fd(), &mut *packet, flags))
+    };
+    let received = match receive() {
+        // The other side has ended without reading everything. The system says so once, and before
+        // it hands out what that side had still sent.
+        Err(Errno::CONNRESET) => receive(),
+        other => other,
+    };
+    Ok(received.map(|(_, length)| length)?)
+}
+
+fn malformed(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, what)
+}

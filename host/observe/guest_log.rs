@@ -1,0 +1,144 @@
+//! Log lines of guests: bounded, rate-limited, masked, and marked as the guest's own words. Knows
+//! nothing of components; the sandbox hands it text.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::masking::Secrets;
+use super::text::tame;
+
+/// Longest line, in bytes; the rest is cut.
+pub const LINE: usize = 4096;
+
+/// How loud a guest's line is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Level {
+    /// For its author.
+    Debug,
+    /// Ordinary.
+    Info,
+    /// Something to look at.
+    Warn,
+    /// Something failed.
+    Error,
+}
+
+/// The log of one backend.
+#[derive(Debug)]
+pub struct GuestLog {
+    backend: String,
+    bucket: Mutex<Bucket>,
+    dropped: AtomicU64,
+}
+
+/// A token bucket in bytes.
+#[derive(Debug)]
+struct Bucket {
+    rate: u64,
+    burst: u64,
+    tokens: u64,
+    filled: Instant,
+}
+
+impl Bucket {
+    /// Takes `bytes`, if they are there at `now`.
+    fn take(&mut self, bytes: u64, now: Instant) -> bool {
+        let passed = now.saturating_duration_since(self.filled);
+        let earned = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX).saturating_mul(self.rate) / 1000;
+        if earned > 0 {
+            self.tokens = self.tokens.saturating_add(earned).min(self.burst);
+            self.filled = now;
+        }
+        match self.tokens.checked_sub(bytes) {
+            Some(left) => {
+                self.tokens = left;
+                true
+            }
+            None => false,
+        }
+    }
+}
+
+/// For which call a line is written.
+#[derive(Debug, Clone, Copy)]
+pub struct Origin<'a> {
+    /// The id of the call.
+    pub call: &'a str,
+    /// Its secrets.
+    pub secrets: &'a Secrets,
+}
+
+impl GuestLog {
+    /// A log with `rate` bytes a second and `burst` bytes at once.
+    pub fn new(backend: &str, rate: u64, burst: u64) -> Self {
+        let bucket = Bucket { rate, burst, tokens: burst, filled: Instant::now() };
+        Self { backend: backend.to_owned(), bucket: Mutex::new(bucket), dropped: AtomicU64::new(0) }
+    }
+
+    /// Writes one line, or drops and counts it: too much, or it holds a secret too short to mask.
+    pub fn line(&self, level: Level, context: &str, message: &str, origin: Origin<'_>) {
+        let cut = cut(message);
+        let size = u64::try_from(cut.len() + context.len()).unwrap_or(u64::MAX);
+        let fits = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(size, Instant::now());
+        let texts = origin.secrets.mask(cut).zip(origin.secrets.mask(context));
+        let (Some((text, context)), true) = (texts, fits) else {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+            return;
+        };
+        self.emit(level, &tame(&context, 128), &tame(&text, LINE), origin.call);
+    }
+
+    /// How many lines were dropped since the last time this was asked.
+    pub fn take_dropped(&self) -> u64 {
+        self.dropped.swap(0, Ordering::Relaxed)
+    }
+
+    /// How long after an empty bucket a full line fits again.
+    pub fn pause(&self) -> Duration {
+        let rate = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).rate.max(1);
+        Duration::from_millis((LINE as u64).saturating_mul(1000) / rate)
+    }
+
+    fn emit(&self, level: Level, context: &str, text: &str, call: &str) {
+        let backend = self.backend.as_str();
+        match level {
+            Level::Debug => tracing::debug!(target: "guest", backend, call, context, "{text}"),
+            Level::Info => tracing::info!(target: "guest", backend, call, context, "{text}"),
+            Level::Warn => tracing::warn!(target: "guest", backend, call, context, "{text}"),
+            Level::Error => tracing::error!(target: "guest", backend, call, context, "{text}"),
+        }
+    }
+}
+
+/// The first `LINE` bytes, at a character boundary: masking never works on gigabytes.
+fn cut(text: &str) -> &str {
+    text.get(..text.floor_char_boundary(LINE)).unwrap_or(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_dropped_and_counted() {
+        let log = GuestLog::new("b", 1, 100);
+        let origin = Origin { call: "c", secrets: &Secrets::default() };
+        for _ in 0..10 {
+            log.line(Level::Info, "", &"x".repeat(40), origin);
+        }
+        assert_eq!(log.take_dropped(), 8);
+        assert_eq!(log.take_dropped(), 0);
+    }
+
+    #[test]
+    fn the_bucket_fills_with_time() {
+        let now = Instant::now();
+        let mut bucket = Bucket { rate: 1000, burst: 50, tokens: 0, filled: now };
+        assert!(!bucket.take(10, now));
+        assert!(bucket.take(10, now + Duration::from_millis(10)));
+        assert!(!bucket.take(51, now + Duration::from_secs(100)), "never more than the burst");
+    }
+}

@@ -1,0 +1,8 @@
+//! What operators see: log lines, with secrets and hostile text kept out of them.
+
+pub mod guest_log;
+pub mod masking;
+pub mod text;
+
+pub use guest_log::{GuestLog, Level};
+pub use masking::Secrets;

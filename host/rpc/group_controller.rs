@@ -1,0 +1,24 @@
+//! `csi.v1.GroupController`: one row an RPC.
+
+use super::table::service;
+use super::{Effect, Rpc};
+use crate::admission::{LockSet, ObjectKind};
+use crate::wire::pb::csi::v1::{self, group_controller_server};
+
+service! {
+    group_controller_server::GroupController => Front;
+    facts {
+        group_controller_get_capabilities: GroupControllerGetCapabilitiesRequest => GroupControllerGetCapabilitiesResponse, group_controller;
+    }
+    guest {
+        create_volume_group_snapshot: CreateVolumeGroupSnapshotRequest => CreateVolumeGroupSnapshotResponse, Changes, |r| r
+            .source_volume_ids
+            .iter()
+            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshotName, &r.name), |set, id| set.shared(ObjectKind::Volume, id));
+        delete_volume_group_snapshot: DeleteVolumeGroupSnapshotRequest => DeleteVolumeGroupSnapshotResponse, Changes, |r| r
+            .snapshot_ids
+            .iter()
+            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id), |set, id| set.exclusive(ObjectKind::Snapshot, id));
+        get_volume_group_snapshot: GetVolumeGroupSnapshotRequest => GetVolumeGroupSnapshotResponse, Reads, |_| LockSet::none();
+    }
+}

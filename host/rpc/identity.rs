@@ -1,0 +1,54 @@
+//! `csi.v1.Identity` and `identity.Identity`: all answered from facts.
+
+use super::facts;
+use super::front::Front;
+use crate::wire::pb::csi::v1::{self, identity_server};
+use crate::wire::pb::identity as addons;
+
+#[tonic::async_trait]
+impl identity_server::Identity for Front {
+    async fn get_plugin_info(
+        &self,
+        _request: tonic::Request<v1::GetPluginInfoRequest>,
+    ) -> Result<tonic::Response<v1::GetPluginInfoResponse>, tonic::Status> {
+        facts::answer(self, facts::plugin_info)
+    }
+
+    async fn get_plugin_capabilities(
+        &self,
+        _request: tonic::Request<v1::GetPluginCapabilitiesRequest>,
+    ) -> Result<tonic::Response<v1::GetPluginCapabilitiesResponse>, tonic::Status> {
+        facts::answer(self, facts::plugin)
+    }
+
+    async fn probe(
+        &self,
+        _request: tonic::Request<v1::ProbeRequest>,
+    ) -> Result<tonic::Response<v1::ProbeResponse>, tonic::Status> {
+        facts::answer(self, facts::probe)
+    }
+}
+
+#[tonic::async_trait]
+impl addons::identity_server::Identity for Front {
+    async fn get_identity(
+        &self,
+        _request: tonic::Request<addons::GetIdentityRequest>,
+    ) -> Result<tonic::Response<addons::GetIdentityResponse>, tonic::Status> {
+        facts::answer(self, facts::identity)
+    }
+
+    async fn get_capabilities(
+        &self,
+        _request: tonic::Request<addons::GetCapabilitiesRequest>,
+    ) -> Result<tonic::Response<addons::GetCapabilitiesResponse>, tonic::Status> {
+        facts::answer(self, facts::addons)
+    }
+
+    async fn probe(
+        &self,
+        _request: tonic::Request<addons::ProbeRequest>,
+    ) -> Result<tonic::Response<addons::ProbeResponse>, tonic::Status> {
+        facts::answer(self, facts::identity_probe)
+    }
+}

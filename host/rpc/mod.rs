@@ -1,0 +1,69 @@
+//! The RPCs: what each one locks, how its failures are read, what of the node's ledger it concerns.
+//! One row an RPC; the order of steps that all of them go through is `pipeline.rs`.
+
+mod controller;
+mod facts;
+mod front;
+mod group_controller;
+mod identity;
+mod ledger;
+mod node;
+mod pipeline;
+mod snapshot_metadata;
+mod table;
+
+pub use front::{Front, Role};
+
+use crate::admission::LockSet;
+use crate::node::CallPath;
+use crate::wire::check::Check;
+use crate::wire::{Call, Secrets};
+
+/// What an RPC does to the world.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Effect {
+    /// It only reads.
+    Reads,
+    /// It changes something: its outcome matters after a failure, and background work may follow.
+    Changes,
+}
+
+/// What an RPC does to the node's ledger.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum LedgerUse {
+    /// Nothing.
+    None,
+    /// It puts a volume at a path.
+    Put(ledger::Placement),
+    /// It takes a volume away from a path.
+    Remove {
+        /// The volume.
+        volume: String,
+        /// Where it is.
+        path: String,
+    },
+}
+
+/// A row: one RPC that enters a guest.
+pub(crate) trait Rpc: Call<Answer: Send + 'static> + Check + Secrets + Clone + Send + 'static {
+    /// What it does.
+    const EFFECT: Effect;
+
+    /// What it locks, from the request alone.
+    fn locks(&self) -> LockSet;
+
+    /// The host paths that the request names: node work for this call may touch no others.
+    fn host_paths(&self) -> Vec<CallPath> {
+        Vec::new()
+    }
+
+    /// The answer when the ledger says that all is done already; none: only the guest can tell.
+    fn done() -> Option<<Self as Call>::Answer> {
+        None
+    }
+
+    /// What it means for the ledger.
+    fn ledger(&self) -> LedgerUse {
+        LedgerUse::None
+    }
+}

@@ -1,0 +1,266 @@
+//! The only place that knows the order of the steps of a call: lease, facts, check, admit, detach,
+//! sandbox, check, status. Decides nothing itself; every decision has a room of its own.
+//!
+//! From the moment a call is detached a disconnect changes nothing: the task owns permit and lease,
+//! and the transport only waits for it. Locks are kept until the guest and every host operation it
+//! started have ended.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::oneshot;
+use tonic::metadata::MetadataMap;
+use tonic::{Request, Response, Status};
+use tracing::Instrument;
+
+use super::front::Front;
+use super::{Effect, LedgerUse, Rpc};
+use crate::admission::budget::Share;
+use crate::admission::locks::HolderKind;
+use crate::admission::{Deadline, Guard, Holder, Slot};
+use crate::backend::{Backend, Lease, call_id};
+use crate::error::status::{self, Family};
+use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
+use crate::observe;
+use crate::sandbox::bindings::drivebay::backend::types;
+use crate::sandbox::context::CallContext;
+use crate::sandbox::fault::{Fault, FaultKind};
+use crate::sandbox::instance::{GuestEnd, Live};
+use crate::sandbox::limits::Duty;
+use crate::wire::check::Check;
+use crate::wire::{Call, CallFault};
+
+/// How long a call waits for a background step that holds its objects.
+const STEP_PATIENCE: Duration = Duration::from_millis(500);
+
+/// An RPC with one answer.
+pub(super) trait Unary: Rpc + Check<Answer = <Self as Call>::Answer> {}
+
+impl<R: Rpc + Check<Answer = <R as Call>::Answer>> Unary for R {}
+
+/// Everything a call holds from admission to its end.
+pub(super) struct Permit {
+    _slot: Slot,
+    _locks: Guard,
+    pub(super) lease: Lease,
+    pub(super) context: Arc<CallContext>,
+}
+
+/// Answers one unary RPC.
+pub(super) async fn call<R: Unary>(
+    front: &Front,
+    request: Request<R>,
+) -> Result<Response<<R as Call>::Answer>, Status> {
+    let id = call_id::next();
+    let deadline = deadline(request.metadata());
+    let family = status::family(R::METHOD, R::EFFECT == Effect::Reads);
+    let span = tracing::info_span!("call", backend = front.backend.config.name, rpc = R::METHOD.name(), call = id);
+    let answer = run(front, request.into_inner(), id.clone(), deadline).instrument(span.clone()).await;
+    let _entered = span.enter();
+    answer.map(Response::new).map_err(|error| report(family, &error, &id))
+}
+
+async fn run<R: Unary>(
+    front: &Front,
+    request: R,
+    id: String,
+    deadline: Deadline,
+) -> Result<<R as Call>::Answer, CallError> {
+    let backend = &front.backend;
+    let permit = admit(front, &request, id).await?;
+    let (reply, answered) = oneshot::channel();
+    let owner = Arc::clone(backend);
+    backend.detach(work(owner, permit, request, reply).in_current_span());
+    await_answer(answered, deadline).await
+}
+
+/// Waits for the task, but not longer than the client does.
+async fn await_answer<T>(
+    answered: oneshot::Receiver<Result<T, CallError>>,
+    deadline: Deadline,
+) -> Result<T, CallError> {
+    let lost = |_| CallError::Fault(Fault::new(FaultKind::Host, "the task of the call was lost"));
+    match deadline.answer_within() {
+        None => answered.await.map_err(lost)?,
+        Some(limit) => match tokio::time::timeout(limit, answered).await {
+            Ok(answer) => answer.map_err(lost)?,
+            Err(_) => Err(CallError::Deadline),
+        },
+    }
+}
+
+/// Everything before the guest: whatever fails here was not started.
+pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Result<Permit, CallError> {
+    let backend = &front.backend;
+    front.serves(R::METHOD).map_err(CallError::Unsupported)?;
+    let lease = backend.lease()?;
+    if let Some(interface) = R::METHOD.interface()
+        && !lease.facts.abilities.exports(interface)
+    {
+        return Err(CallError::Unsupported(Unsupported::NotExported(interface)));
+    }
+    request.check(&lease.facts.abilities)?;
+    let share = match R::EFFECT {
+        Effect::Reads => Share::Read,
+        Effect::Changes => Share::Change,
+    };
+    let slot = backend.budget.take(share).ok_or(NotReady::Overloaded)?;
+    let holder = holder::<R>(&id);
+    let locks = backend.locks.lock_after_steps(request.locks(), &holder, STEP_PATIENCE).await?;
+    let context = Arc::new(context(&lease, request, id));
+    Ok(Permit { _slot: slot, _locks: locks, lease, context })
+}
+
+fn holder<R: Rpc>(id: &str) -> Holder {
+    Holder { operation: R::METHOD.name(), call: id.to_owned(), kind: HolderKind::Call }
+}
+
+fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
+    let duty = match R::EFFECT {
+        Effect::Reads => Duty::Read,
+        Effect::Changes => Duty::Change,
+    };
+    let mut secrets = Vec::new();
+    request.collect_secrets(&mut secrets);
+    let paths = request.host_paths();
+    CallContext::new(id, R::METHOD.name(), duty, lease.around.limits.wall.of(duty))
+        .with(observe::Secrets::new(secrets), paths)
+}
+
+/// The detached part. The client is answered as soon as the answer is known; the locks go when
+/// everything that the guest started has ended.
+async fn work<R: Unary>(
+    backend: Arc<Backend>,
+    permit: Permit,
+    request: R,
+    reply: oneshot::Sender<Result<<R as Call>::Answer, CallError>>,
+) {
+    let ledger = request.ledger();
+    let answer = perform(&backend, &permit, request, &ledger).await;
+    let answer = super::ledger::conclude(&backend, &permit.context, ledger, answer).await;
+    if let Err(error) = &answer
+        && error.is_backend_fault()
+    {
+        backend.health.doubt();
+    }
+    if R::EFFECT == Effect::Changes {
+        backend.changed();
+    }
+    if permit.context.is_settled() {
+        // Nothing is left to wait for: the next call on these objects must not meet their locks.
+        drop(permit);
+        let _ = reply.send(answer);
+    } else {
+        let _ = reply.send(answer);
+        permit.context.settled().await;
+        drop(permit);
+    }
+}
+
+async fn perform<R: Unary>(
+    backend: &Backend,
+    permit: &Permit,
+    request: R,
+    ledger: &LedgerUse,
+) -> Result<<R as Call>::Answer, CallError> {
+    if let Some(done) = super::ledger::decide::<R>(backend, &permit.context, ledger).await? {
+        return Ok(done);
+    }
+    let mut live = permit.lease.enter(&permit.context).await?;
+    let answer = enter(&permit.lease, &permit.context, &mut live, request).await;
+    match &answer {
+        Err(CallError::Fault(_)) => drop(live),
+        _ => permit.lease.leave(live),
+    }
+    answer
+}
+
+/// Calls the guest and checks what it says.
+async fn enter<R: Unary>(
+    lease: &Lease,
+    context: &CallContext,
+    live: &mut Live,
+    request: R,
+) -> Result<<R as Call>::Answer, CallError> {
+    let asked = request.clone();
+    let answer = invoke(lease, context, live, request).await?;
+    asked.check_answer(&answer, &lease.facts.abilities)?;
+    Ok(answer)
+}
+
+/// Calls the guest.
+pub(super) async fn invoke<R: Rpc>(
+    lease: &Lease,
+    context: &CallContext,
+    live: &mut Live,
+    request: R,
+) -> Result<<R as Call>::Answer, CallError> {
+    live.run(async |store, instance| {
+        let answer = request.invoke(&lease.exports, store, instance).await.map_err(ended)?;
+        answer.map_err(|error| GuestEnd::Other(CallError::Refused(refusal(error, context))))
+    })
+    .await?
+}
+
+fn ended(fault: CallFault) -> GuestEnd<CallError> {
+    match fault {
+        CallFault::Invalid(invalid) => GuestEnd::Other(CallError::Invalid(invalid)),
+        CallFault::BadAnswer(bad) => GuestEnd::Other(CallError::BadAnswer(bad)),
+        CallFault::NotExported(interface) => {
+            GuestEnd::Other(CallError::Unsupported(Unsupported::NotExported(interface)))
+        }
+        CallFault::Engine(error) => GuestEnd::Engine(error),
+    }
+}
+
+/// A guest's own error, with the call's secrets taken out of its words.
+fn refusal(error: types::Error, context: &CallContext) -> Refusal {
+    let message = context
+        .secrets
+        .mask(&error.message)
+        .unwrap_or_else(|| "the backend's words hold a secret and are not shown".to_owned());
+    let reason = error.reason.and_then(|reason| context.secrets.mask(&reason));
+    Refusal { code: refusal_code(error.code), reason, message }
+}
+
+const fn refusal_code(code: types::ErrorCode) -> RefusalCode {
+    match code {
+        types::ErrorCode::InvalidArgument => RefusalCode::InvalidArgument,
+        types::ErrorCode::NotFound => RefusalCode::NotFound,
+        types::ErrorCode::AlreadyExists => RefusalCode::AlreadyExists,
+        types::ErrorCode::FailedPrecondition => RefusalCode::FailedPrecondition,
+        types::ErrorCode::ResourceExhausted => RefusalCode::ResourceExhausted,
+        types::ErrorCode::OutOfRange => RefusalCode::OutOfRange,
+        types::ErrorCode::Aborted => RefusalCode::Aborted,
+        types::ErrorCode::Unauthenticated => RefusalCode::Unauthenticated,
+        types::ErrorCode::PermissionDenied => RefusalCode::PermissionDenied,
+        types::ErrorCode::Unavailable => RefusalCode::Unavailable,
+        types::ErrorCode::Unimplemented => RefusalCode::Unimplemented,
+        types::ErrorCode::Internal => RefusalCode::Internal,
+    }
+}
+
+pub(super) fn deadline(metadata: &MetadataMap) -> Deadline {
+    metadata.get("grpc-timeout").and_then(|v| v.to_str().ok()).map_or(Deadline::NONE, Deadline::from_header)
+}
+
+/// Logs a failure once, with its cause, and gives the status that is sent.
+pub(super) fn report(family: Family, error: &CallError, id: &str) -> Status {
+    let status = status::of(family, error, id);
+    match error {
+        CallError::Fault(fault) => {
+            tracing::error!(code = ?status.code(), fault = fault.kind.word(), detail = fault.detail, "call failed: {error}");
+        }
+        CallError::BadAnswer(_) => tracing::error!(code = ?status.code(), "call failed: {error}"),
+        CallError::Refused(refusal) => {
+            tracing::info!(code = ?status.code(), reason = refusal.reason, "call refused: {}", status.message());
+        }
+        CallError::Invalid(_)
+        | CallError::Unsupported(_)
+        | CallError::Busy(_)
+        | CallError::NotReady(_)
+        | CallError::Decided(_)
+        | CallError::Deadline => tracing::info!(code = ?status.code(), "call refused: {}", status.message()),
+    }
+    status
+}

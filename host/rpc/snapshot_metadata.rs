@@ -1,0 +1,164 @@
+//! `csi.v1.SnapshotMetadata`: two streams. The guest answers pages; a detached task asks for them one
+//! by one and checks that they make one stream. Locks and lease live as long as the stream.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use futures_util::Stream;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::ReceiverStream;
+use tonic::{Request, Response, Status};
+use tracing::Instrument;
+
+use super::front::Front;
+use super::pipeline::{self, Permit};
+use super::{Effect, Rpc};
+use crate::admission::{LockSet, ObjectKind};
+use crate::backend::{Backend, call_id};
+use crate::error::CallError;
+use crate::error::status::{self, Family};
+use crate::sandbox::context::CallContext;
+use crate::sandbox::limits::Duty;
+use crate::wire::check::{BlockPage, MetadataStream};
+use crate::wire::pb::csi::v1::{self, snapshot_metadata_server};
+use crate::wire::{Call, Page};
+
+/// Blocks of one page, unless the client wants fewer: 10,000 of them are a message of 200 KB.
+const PAGE_BLOCKS: i32 = 10_000;
+/// Pages that wait for a slow client.
+const WAITING_PAGES: usize = 4;
+
+/// The messages of a stream.
+type Messages<M> = Pin<Box<dyn Stream<Item = Result<M, Status>> + Send>>;
+
+/// A request that is answered page by page.
+trait Paged: Rpc + Call<Answer = Page<Self::Message>> {
+    /// One message of the stream.
+    type Message: Send + 'static;
+
+    /// Where the client wants to start, and how many blocks a message may have (0: any number).
+    fn wish(&self) -> (i64, i32);
+
+    /// The same request for the page that starts at `offset`.
+    fn at(&self, offset: i64, blocks: i32) -> Self;
+
+    /// What the checks look at.
+    fn blocks(message: &Self::Message) -> BlockPage<'_>;
+}
+
+/// Both requests have the same shape in different fields.
+macro_rules! paged {
+    ($request:ident => $response:ident, |$r:ident| $locks:expr) => {
+        impl Rpc for v1::$request {
+            const EFFECT: Effect = Effect::Reads;
+
+            fn locks(&self) -> LockSet {
+                let $r = self;
+                $locks
+            }
+        }
+
+        impl Paged for v1::$request {
+            type Message = v1::$response;
+
+            fn wish(&self) -> (i64, i32) {
+                (self.starting_offset, self.max_results)
+            }
+
+            fn at(&self, offset: i64, blocks: i32) -> Self {
+                Self { starting_offset: offset, max_results: blocks, ..self.clone() }
+            }
+
+            fn blocks(message: &v1::$response) -> BlockPage<'_> {
+                message.into()
+            }
+        }
+    };
+}
+
+paged!(GetMetadataAllocatedRequest => GetMetadataAllocatedResponse, |r| LockSet::none()
+    .shared(ObjectKind::Snapshot, &r.snapshot_id));
+paged!(GetMetadataDeltaRequest => GetMetadataDeltaResponse, |r| LockSet::none()
+    .shared(ObjectKind::Snapshot, &r.base_snapshot_id)
+    .shared(ObjectKind::Snapshot, &r.target_snapshot_id));
+
+#[tonic::async_trait]
+impl snapshot_metadata_server::SnapshotMetadata for Front {
+    type GetMetadataAllocatedStream = Messages<v1::GetMetadataAllocatedResponse>;
+    type GetMetadataDeltaStream = Messages<v1::GetMetadataDeltaResponse>;
+
+    async fn get_metadata_allocated(
+        &self,
+        request: Request<v1::GetMetadataAllocatedRequest>,
+    ) -> Result<Response<Self::GetMetadataAllocatedStream>, Status> {
+        stream(self, request.into_inner()).await
+    }
+
+    async fn get_metadata_delta(
+        &self,
+        request: Request<v1::GetMetadataDeltaRequest>,
+    ) -> Result<Response<Self::GetMetadataDeltaStream>, Status> {
+        stream(self, request.into_inner()).await
+    }
+}
+
+async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages<R::Message>>, Status> {
+    let id = call_id::next();
+    let span = tracing::info_span!("call", backend = front.backend.config.name, rpc = R::METHOD.name(), call = id);
+    let admitted = pipeline::admit(front, &request, id.clone()).instrument(span.clone()).await;
+    let permit = admitted.map_err(|error| pipeline::report(Family::Reading, &error, &id))?;
+    let (send, receive) = mpsc::channel(WAITING_PAGES);
+    let owner = Arc::clone(&front.backend);
+    front.backend.detach(pump(owner, permit, request, send).instrument(span));
+    Ok(Response::new(Box::pin(ReceiverStream::new(receive))))
+}
+
+/// Sends all pages, or the failure that ended the stream. A client that goes away ends it.
+async fn pump<R: Paged>(
+    backend: Arc<Backend>,
+    permit: Permit,
+    request: R,
+    send: mpsc::Sender<Result<R::Message, Status>>,
+) {
+    if let Err(error) = pages(&permit, request, &send).await {
+        if error.is_backend_fault() {
+            backend.health.doubt();
+        }
+        let family = status::family(R::METHOD, true);
+        let status = pipeline::report(family, &error, &permit.context.id);
+        // The client may have gone away; then there is nobody to tell.
+        let _ = send.send(Err(status)).await;
+    }
+    permit.context.settled().await;
+}
+
+async fn pages<R: Paged>(
+    permit: &Permit,
+    request: R,
+    send: &mpsc::Sender<Result<R::Message, Status>>,
+) -> Result<(), CallError> {
+    let (mut offset, wish) = request.wish();
+    let blocks = if wish > 0 { wish.min(PAGE_BLOCKS) } else { PAGE_BLOCKS };
+    let mut checks = MetadataStream::new(offset, blocks);
+    let mut live = permit.lease.enter(&permit.context).await?;
+    loop {
+        let page = pipeline::invoke(&permit.lease, &permit.context, &mut live, request.at(offset, blocks)).await?;
+        checks.page(R::blocks(&page.message), page.next)?;
+        if send.send(Ok(page.message)).await.is_err() {
+            break;
+        }
+        let Some(next) = page.next else { break };
+        // Checked just now to lie within the volume.
+        offset = i64::try_from(next).unwrap_or(i64::MAX);
+        live.begin(&next_page(permit));
+    }
+    permit.lease.leave(live);
+    Ok(())
+}
+
+/// Each page has the time of a call of its own: a stream may be long, a page may not.
+fn next_page(permit: &Permit) -> Arc<CallContext> {
+    let wall = permit.lease.around.limits.wall.of(Duty::Read);
+    let page = CallContext::new(permit.context.id.clone(), permit.context.operation, Duty::Read, wall);
+    Arc::new(page.with(permit.context.secrets.clone(), Vec::new()))
+}

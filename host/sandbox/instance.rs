@@ -1,0 +1,117 @@
+//! One live instance and the running of one call in it: limits are set before the guest runs its
+//! first instruction, and an instance that faulted is never used again.
+
+use std::sync::Arc;
+
+use tokio::time::Instant;
+use wasmtime::component::{Instance, InstancePre};
+use wasmtime::{Store, StoreContextMut, UpdateDeadline};
+
+use super::context::CallContext;
+use super::epoch;
+use super::fault::{Fault, FaultKind};
+use super::limits::Limits;
+use super::store::{HostState, Surroundings};
+
+/// A component that is loaded and linked, ready to be instantiated.
+#[derive(Clone)]
+pub struct Program {
+    pre: InstancePre<HostState>,
+}
+
+impl std::fmt::Debug for Program {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Program")
+    }
+}
+
+/// An instance with its store.
+#[derive(Debug)]
+pub struct Live {
+    store: Store<HostState>,
+    instance: Instance,
+    /// Calls it has served.
+    pub uses: u32,
+    /// When it was last given back.
+    pub idle_since: Instant,
+}
+
+impl Program {
+    pub(super) const fn new(pre: InstancePre<HostState>) -> Self {
+        Self { pre }
+    }
+
+    /// What finds the exports of the component.
+    pub const fn pre(&self) -> &InstancePre<HostState> {
+        &self.pre
+    }
+
+    /// Makes an instance for a call. The guest's start code runs here, under the call's limits.
+    ///
+    /// # Errors
+    /// The fault that ended it; `Pool` when nothing was started.
+    pub async fn instantiate(&self, around: &Arc<Surroundings>, call: &Arc<CallContext>) -> Result<Live, Fault> {
+        let state = HostState::new(around, call).map_err(|e| Fault::of(&e))?;
+        let mut store = Store::new(self.pre.engine(), state);
+        store.limiter(|state| &mut state.limiter);
+        store.set_max_component_handles(around.limits.handles);
+        set_limits(&mut store, &around.limits);
+        let made = tokio::time::timeout_at(call.ends, self.pre.instantiate_async(&mut store)).await;
+        let instance = match made {
+            Ok(made) => made.map_err(|e| Fault::of(&e))?,
+            Err(_) => return Err(Fault::new(FaultKind::Wall, "while the instance was made")),
+        };
+        Ok(Live { store, instance, uses: 0, idle_since: Instant::now() })
+    }
+}
+
+impl Live {
+    /// Readies the instance for another call.
+    pub fn begin(&mut self, call: &Arc<CallContext>) {
+        self.store.data_mut().begin(call);
+        let around = Arc::clone(&self.store.data().around);
+        set_limits(&mut self.store, &around.limits);
+    }
+
+    /// Runs guest code until it returns or the call's time is over.
+    ///
+    /// # Errors
+    /// The fault that ended it. The instance must be dropped then: its memory may be in any state.
+    pub async fn run<T, E, F>(&mut self, work: F) -> Result<Result<T, E>, Fault>
+    where
+        F: AsyncFnOnce(&mut Store<HostState>, &Instance) -> Result<T, GuestEnd<E>>,
+    {
+        let ends = self.store.data().call.ends;
+        match tokio::time::timeout_at(ends, work(&mut self.store, &self.instance)).await {
+            Ok(Ok(value)) => Ok(Ok(value)),
+            Ok(Err(GuestEnd::Other(error))) => Ok(Err(error)),
+            Ok(Err(GuestEnd::Engine(error))) => Err(Fault::of(&error)),
+            Err(_) => Err(Fault::new(FaultKind::Wall, "while the guest worked on the call")),
+        }
+    }
+}
+
+/// How work in a guest can end other than well.
+#[derive(Debug)]
+pub enum GuestEnd<E> {
+    /// The engine ended it.
+    Engine(wasmtime::Error),
+    /// The caller's own reason.
+    Other(E),
+}
+
+impl<E> From<wasmtime::Error> for GuestEnd<E> {
+    fn from(error: wasmtime::Error) -> Self {
+        Self::Engine(error)
+    }
+}
+
+fn set_limits(store: &mut Store<HostState>, limits: &Limits) {
+    store.set_hostcall_fuel(usize::try_from(limits.crossing).unwrap_or(usize::MAX));
+    store.set_epoch_deadline(1);
+    let mut left = epoch::ticks(limits.cpu);
+    store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
+        left = left.saturating_sub(1);
+        Ok(if left == 0 { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+    });
+}

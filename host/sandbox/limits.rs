@@ -1,0 +1,119 @@
+//! The limits of one backend, each with its default and the reason for it. One table; the
+//! configuration fills it, the sandbox enforces it, SECURITY.md prints it.
+
+use std::time::Duration;
+
+const MIB: u64 = 1024 * 1024;
+
+/// What a backend may use. Every limit has a hostile guest in the tests that runs into it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Limits {
+    /// Bytes of all linear memories of one instance together. 64 MiB: a Rust or Go backend needs 1
+    /// to 4, a Python one 13.
+    pub memory: u64,
+    /// CPU time of one call. 10 s: what computes longer does not belong in a call.
+    pub cpu: Duration,
+    /// Wall time by kind of call.
+    pub wall: WallLimits,
+    /// Calls under way at once. 128: the provisioner alone sends 100 creates and 100 deletes, and
+    /// repeats what is told to come later.
+    pub calls: usize,
+    /// Bytes that one crossing of the boundary may carry. 16 MiB: four times the largest message
+    /// that clients accept.
+    pub crossing: u64,
+    /// Bytes that all host calls of one call may carry together. 256 MiB.
+    pub crossing_total: u64,
+    /// Bytes of log a second, and how many at once. 64 KiB/s, 256 KiB.
+    pub log_rate: u64,
+    /// Bytes of log in one burst.
+    pub log_burst: u64,
+    /// Keys and values of the durable state together. 64 MiB.
+    pub state: u64,
+    /// Open handles (files, streams, buckets) of one instance. 1,024.
+    pub handles: usize,
+    /// Elements of all tables of one instance together. 20,000: the largest toolchain needs 7,861.
+    pub table_elements: u64,
+    /// Jobs of the host running at once. 4: each is a thread that reads or writes disks.
+    pub jobs: usize,
+}
+
+/// How long a call may take from start to end before the instance is ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct WallLimits {
+    /// Reads: clients poll them and give up after 10 s or so.
+    pub read: Duration,
+    /// Changes: the slowest sidecar waits for 60 s, kubelet for 120 s, and a repetition finds the
+    /// first call still at work.
+    pub change: Duration,
+    /// Probe: clients ask once a second.
+    pub probe: Duration,
+    /// One step of background work.
+    pub step: Duration,
+    /// Recovery: reads all records once.
+    pub recovery: Duration,
+    /// Describe and self-test, at load.
+    pub load: Duration,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            memory: 64 * MIB,
+            cpu: Duration::from_secs(10),
+            wall: WallLimits::default(),
+            calls: 128,
+            crossing: 16 * MIB,
+            crossing_total: 256 * MIB,
+            log_rate: 64 * 1024,
+            log_burst: 256 * 1024,
+            state: 64 * MIB,
+            handles: 1024,
+            table_elements: 20_000,
+            jobs: 4,
+        }
+    }
+}
+
+impl Default for WallLimits {
+    fn default() -> Self {
+        Self {
+            read: Duration::from_secs(30),
+            change: Duration::from_mins(5),
+            probe: Duration::from_secs(5),
+            step: Duration::from_secs(5),
+            recovery: Duration::from_mins(1),
+            load: Duration::from_secs(10),
+        }
+    }
+}
+
+/// The kinds of calls that differ in how long they may take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Duty {
+    /// A call that reads.
+    Read,
+    /// A call that changes something.
+    Change,
+    /// The host's own probe.
+    Probe,
+    /// A background step, or asking what is due.
+    Step,
+    /// Recovery after a start.
+    Recovery,
+    /// Describe, self-test.
+    Load,
+}
+
+impl WallLimits {
+    /// The limit for a duty.
+    pub const fn of(&self, duty: Duty) -> Duration {
+        match duty {
+            Duty::Read => self.read,
+            Duty::Change => self.change,
+            Duty::Probe => self.probe,
+            Duty::Step => self.step,
+            Duty::Recovery => self.recovery,
+            Duty::Load => self.load,
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What a component instance finds around it: the data of its store. Owns the WASI context and the
+//! counters of one instance; what outlives the instance is shared behind `Surroundings`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+
+use super::context::CallContext;
+use super::imports::stdio::{CurrentCall, LogStream};
+use super::limiter::Limiter;
+use super::limits::Limits;
+use crate::config::DirectoryGrant;
+use crate::files::Files;
+use crate::node::Node;
+use crate::observe::{GuestLog, Level};
+use crate::state::Namespace;
+
+/// What one generation's instances share.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The operator's name of the backend.
+    pub backend: String,
+    /// Their log.
+    pub log: GuestLog,
+    /// `wasi:config`.
+    pub settings: Vec<(String, String)>,
+    /// `drivebay:host/state`, perhaps read-only.
+    pub state: Namespace,
+    /// `drivebay:host/files`.
+    pub files: Files,
+    /// `drivebay:host/mounts`; none: not granted.
+    pub node: Option<Node>,
+    /// Preopened directories.
+    pub directories: Vec<DirectoryGrant>,
+    /// Names this host among those that share storage.
+    pub host_id: String,
+    /// The operator's name for this node.
+    pub node_id: Option<String>,
+    /// What an instance may use.
+    pub limits: Limits,
+    /// Whether directories are shown read-only (before activation).
+    pub view: View,
+}
+
+/// What a generation may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Nothing: it is being looked at before it is activated.
+    ReadOnly,
+    /// What its grants allow.
+    Full,
+}
+
+/// The data of a store.
+pub struct HostState {
+    pub(super) around: Arc<Surroundings>,
+    pub(super) call: Arc<CallContext>,
+    pub(super) limiter: Limiter,
+    pub(super) crossing_left: u64,
+    pub(super) table: ResourceTable,
+    current: Arc<CurrentCall>,
+    wasi: WasiCtx,
+}
+
+impl fmt::Debug for HostState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostState").field("call", &self.call.id).finish_non_exhaustive()
+    }
+}
+
+impl HostState {
+    /// The surroundings of a new instance, for its first call.
+    ///
+    /// # Errors
+    /// When a granted directory cannot be opened.
+    pub fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> wasmtime::Result<Self> {
+        let current = Arc::new(CurrentCall::new(Arc::clone(call)));
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(around.limits.handles);
+        Ok(Self {
+            wasi: wasi(around, &current)?,
+            limiter: Limiter::new(&around.limits),
+            crossing_left: around.limits.crossing_total,
+            around: Arc::clone(around),
+            call: Arc::clone(call),
+            table,
+            current,
+        })
+    }
+
+    /// Readies a reused instance for its next call.
+    pub fn begin(&mut self, call: &Arc<CallContext>) {
+        self.call = Arc::clone(call);
+        self.crossing_left = self.around.limits.crossing_total;
+        self.current.set(Arc::clone(call));
+    }
+}
+
+impl WasiView for HostState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// WASI as every toolchain expects it, giving nothing but granted directories.
+fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Result<WasiCtx> {
+    let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(current), level);
+    let mut wasi = WasiCtxBuilder::new();
+    wasi.stdout(stream(Level::Info)).stderr(stream(Level::Warn)).max_random_size(64 * 1024);
+    for grant in &around.directories {
+        let perms = match (grant.write, around.view) {
+            (true, View::Full) => FsPerms::ReadWrite,
+            _ => FsPerms::ReadOnly,
+        };
+        wasi.preopened_dir(&grant.host, &grant.guest, perms)?;
+    }
+    Ok(wasi.build())
+}

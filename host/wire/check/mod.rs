@@ -1,0 +1,52 @@
+//! The rules of requests and answers that enter or leave a guest.
+//!
+//! It owns what can be judged from the messages and the backend's abilities alone: presence, sizes,
+//! characters, numbers, gates. It must not know any object: whether a volume exists is the backend's
+//! to say. Answers are checked like requests, because what a guest returns is input as well.
+//!
+//! Within a request the id or name comes first, then paths and capabilities, then the rest: clients'
+//! test suites leave out everything behind the field that they are about.
+
+mod attachment;
+mod capacity;
+mod group;
+mod health;
+mod listing;
+mod metadata;
+mod node;
+mod node_state;
+mod rules;
+mod snapshot;
+mod stream;
+mod volume;
+
+#[cfg(test)]
+mod tests;
+
+pub use stream::{BlockPage, MetadataStream};
+
+use super::{Abilities, BadAnswer, Invalid};
+
+/// A request that is checked before it enters a guest, and whose answer is checked before it leaves.
+pub trait Check: prost::Message {
+    /// What a guest answers; of a stream, one message.
+    type Answer;
+
+    /// Refuses a request that breaks a rule, or that asks for what the backend cannot do.
+    ///
+    /// # Errors
+    /// The first rule broken, with the field's protobuf path.
+    fn check(&self, able: &Abilities) -> Result<(), Invalid>;
+
+    /// Refuses an answer that breaks a rule by itself or does not fit this request.
+    ///
+    /// # Errors
+    /// The first rule broken, with the field's path.
+    fn check_answer(&self, answer: &Self::Answer, able: &Abilities) -> Result<(), BadAnswer>;
+
+    /// The host paths that the request names and node work may touch for it. A path that is not
+    /// absolute and normalised is left out: nothing is granted by it, even where it is tolerated.
+    fn paths(&self) -> Vec<&str> {
+        Vec::new()
+    }
+}

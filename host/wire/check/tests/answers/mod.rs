@@ -1,0 +1,6 @@
+//! What a guest may answer, by itself and to the request at hand.
+
+mod health;
+mod node;
+mod snapshots;
+mod volumes;

@@ -1,0 +1,49 @@
+//! Where protobuf and WIT meet: both sets of types, and the bridge between them.
+//!
+//! It owns every conversion, the list of RPCs and the list of what is secret; it decides nothing about
+//! a call. Most of it is derived from the contracts while the host is built, because conversions that
+//! are kept by hand rot field by field. What cannot be derived stands in `special`.
+
+/// The gRPC messages, servers and clients.
+#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all, reason = "generated from proto/")]
+pub mod pb {
+    include!(concat!(env!("OUT_DIR"), "/pb.rs"));
+}
+
+mod abilities;
+mod call;
+pub mod check;
+mod convert;
+mod features;
+mod method;
+mod secret;
+mod special;
+mod table;
+
+#[allow(deprecated, reason = "older clients still send deprecated fields")]
+mod bridge {
+    use super::call::{Page, call, interfaces};
+    use super::convert::{BadAnswer, IntoPb, IntoWit, Invalid, answer, request};
+    use super::method::methods;
+    use super::pb;
+    use super::secret::{hide, secrets};
+    use super::table::{both_ways, cases, page, record, values, when_used, wrapper};
+    use crate::sandbox::bindings::drivebay::backend as imported;
+    use crate::sandbox::bindings::exports::drivebay::backend as exported;
+
+    include!(concat!(env!("OUT_DIR"), "/bridge.rs"));
+    include!(concat!(env!("OUT_DIR"), "/conversions.rs"));
+}
+
+#[cfg(test)]
+mod tests;
+
+pub use abilities::Abilities;
+pub use bridge::{Exports, Interface, Method};
+pub use call::{Call, CallFault, Page, WrongTypes};
+pub use convert::{BadAnswer, IntoPb, IntoWit, Invalid, InvalidKind};
+pub use features::Feature;
+pub use secret::{SecretField, SecretShape, Secrets, Sensitivity};
+
+/// All served contracts as an encoded `google.protobuf.FileDescriptorSet`, imports included.
+pub const FILE_DESCRIPTOR_SET: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/descriptors.bin"));

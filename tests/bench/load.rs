@@ -1,0 +1,83 @@
+//! The load: 20 connections, one call after the other on each.
+
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use anyhow::Result;
+use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
+use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
+use tonic::transport::{Channel, Endpoint};
+
+const CONNECTIONS: usize = 20;
+const ROUND: Duration = Duration::from_secs(2);
+
+/// The clients of one server.
+pub struct Clients(Vec<ControllerClient<Channel>>);
+
+impl Clients {
+    /// Connects them all.
+    pub async fn connect(socket: &Path) -> Result<Self> {
+        let mut clients = Vec::new();
+        for _ in 0..CONNECTIONS {
+            let channel = Endpoint::from_shared(format!("unix://{}", socket.display()))?.connect().await?;
+            clients.push(ControllerClient::new(channel));
+        }
+        Ok(Self(clients))
+    }
+
+    /// CreateVolume calls answered in a round, by the second.
+    pub async fn creates_per_second(&self) -> Result<f64> {
+        self.rate(async |client, n| client.create_volume(create(n)).await.map(drop)).await
+    }
+
+    /// ControllerGetCapabilities calls answered in a round, by the second.
+    pub async fn capabilities_per_second(&self) -> Result<f64> {
+        let request = || v1::ControllerGetCapabilitiesRequest {};
+        self.rate(async |client, _| client.controller_get_capabilities(request()).await.map(drop)).await
+    }
+
+    async fn rate<F>(&self, call: F) -> Result<f64>
+    where
+        F: AsyncFn(&mut ControllerClient<Channel>, usize) -> Result<(), tonic::Status>,
+    {
+        let begin = Instant::now();
+        let lanes = self.0.iter().cloned().enumerate().map(|(lane, mut client)| {
+            let call = &call;
+            async move {
+                let mut done = 0_usize;
+                while begin.elapsed() < ROUND {
+                    // A name of its own for every call: the same one would be locked.
+                    call(&mut client, lane * 1_000_000 + done).await?;
+                    done += 1;
+                }
+                Ok::<_, tonic::Status>(done)
+            }
+        });
+        let done: usize = futures_util::future::try_join_all(lanes).await?.into_iter().sum();
+        Ok(done as f64 / begin.elapsed().as_secs_f64())
+    }
+}
+
+/// A request as the provisioner sends it.
+pub fn create(n: usize) -> v1::CreateVolumeRequest {
+    let mode = capability::access_mode::Mode::SingleNodeWriter.into();
+    let mount = capability::MountVolume { fs_type: "ext4".to_owned(), ..Default::default() };
+    v1::CreateVolumeRequest {
+        name: format!("pvc-0f6b1c1e-8a43-4b8e-9c55-{n:012}"),
+        capacity_range: Some(v1::CapacityRange { required_bytes: 1 << 30, limit_bytes: 0 }),
+        volume_capabilities: vec![v1::VolumeCapability {
+            access_type: Some(capability::AccessType::Mount(mount)),
+            access_mode: Some(capability::AccessMode { mode }),
+        }],
+        parameters: [("tier".to_owned(), "gold".to_owned())].into(),
+        secrets: [("user".to_owned(), "provisioner".to_owned()), ("password".to_owned(), "correct horse".to_owned())]
+            .into(),
+        ..Default::default()
+    }
+}
+
+/// The middle of the values.
+pub fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
+}
