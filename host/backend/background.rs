@@ -128,7 +128,7 @@ fn due(work: crate::sandbox::bindings::exports::drivebay::backend::background::W
     let mut locks = LockSet::none();
     let mut objects = Vec::new();
     for object in work.objects {
-        let (kind, word) = match object.kind {
+        let (kind, name) = match object.kind {
             WitKind::Volume => (ObjectKind::Volume, "volume"),
             WitKind::Snapshot => (ObjectKind::Snapshot, "snapshot"),
             WitKind::GroupSnapshot => (ObjectKind::GroupSnapshot, "group-snapshot"),
@@ -139,7 +139,7 @@ fn due(work: crate::sandbox::bindings::exports::drivebay::backend::background::W
             ObjectAccess::Shared => Access::Shared,
         };
         locks = locks.with(kind, &object.id, access);
-        objects.push((word, object.id));
+        objects.push((name, object.id));
     }
     Due { work: Work { id: work.id, objects, due: clock.of(work.due) }, locks }
 }
@@ -160,8 +160,8 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
     let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);
     let holder = Holder { operation: "a background step", call: context.id.clone(), kind: HolderKind::Step };
     let (shared, exclusive) = locks.split();
-    let Ok(_exclusive) = backend.locks.try_lock(exclusive, &holder) else { return Ended::PutOff };
-    let Ok(shared) = backend.locks.try_lock(shared, &holder) else { return Ended::PutOff };
+    let Ok(_exclusive) = backend.locks.try_lock(&exclusive, &holder) else { return Ended::PutOff };
+    let Ok(shared) = backend.locks.try_lock(&shared, &holder) else { return Ended::PutOff };
     let context = Arc::new(context.sharing(Arc::new(shared)));
     let Some(_slot) = backend.budget.take(Share::Own) else { return Ended::PutOff };
     let mut live = match lease.enter(&context).await {

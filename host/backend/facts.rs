@@ -65,6 +65,18 @@ pub struct Given<'a> {
     pub node_id: Option<&'a str>,
 }
 
+impl<'a> Given<'a> {
+    /// What a configuration gives.
+    pub(super) fn of(config: &'a crate::config::BackendConfig) -> Self {
+        Self {
+            directories: &config.grants.directories,
+            http: &config.grants.http,
+            node: config.grants.node,
+            node_id: config.node_id.as_deref(),
+        }
+    }
+}
+
 impl Facts {
     /// Checks a description against the contract and the grants.
     ///
@@ -137,7 +149,7 @@ fn wants(said: &Description, given: Given<'_>) -> Result<Vec<String>, FactError>
     if required.is_empty() { Ok(optional) } else { Err(FactError::Grants(required)) }
 }
 
-fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
+pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
     match grant {
         Grant::Directory(want) => {
             let have = given.directories.iter().find(|d| d.guest == want.path);

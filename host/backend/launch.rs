@@ -61,7 +61,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> Result<A
 }
 
 /// The granted directories, and the jobs in them, which outlive generations.
-fn files(config: &BackendConfig) -> Result<Files, Refused> {
+pub(super) fn files(config: &BackendConfig) -> Result<Files, Refused> {
     let grants = config.grants.directories.iter().map(|grant| files::DirectoryGrant {
         host: grant.host.clone(),
         guest: grant.guest.clone(),
@@ -73,7 +73,7 @@ fn files(config: &BackendConfig) -> Result<Files, Refused> {
     Ok(Files::new(directories, Jobs::new(&config.name, limits, Programs::system()), files::View::Active))
 }
 
-fn surroundings(
+pub(super) fn surroundings(
     config: &BackendConfig,
     environment: &Environment,
     files: &Files,

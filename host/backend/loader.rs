@@ -1,7 +1,6 @@
 //! From a component's bytes to a generation: checks, compiling, describing. Every refusal has words
 //! that say what to do. Changes nothing of what is served.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
@@ -113,21 +112,27 @@ pub(super) struct Staging {
 /// Makes a generation of a component.
 pub(super) async fn stage(config: &BackendConfig, staging: Staging, bytes: Vec<u8>) -> Result<Generation, Refused> {
     let digest = digest_of(&bytes);
-    if let Some(pinned) = &config.digest
-        && pinned.strip_prefix("sha256:").is_none_or(|hex| !hex.eq_ignore_ascii_case(&digest))
-    {
-        return Err(Refused::Digest { found: digest, pinned: pinned.clone() });
-    }
+    check_pin(config, &digest)?;
     let Staging { loader, cache, look, around } = staging;
     let program = compile(loader, cache, bytes, digest.clone()).await?;
     let own = OwnExports::find(&program).map_err(|e| Refused::NoBackend(format!("{e:#}")))?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
-    let facts = facts(config, &look, &program, &own, exports.present().collect()).await?;
+    let facts = facts(config, &look, &program, &own, &exports).await?;
     Ok(Generation::new(Parts { digest, facts, exports, own, around, program, policy: config.instances }))
 }
 
+/// Whether the operator allows this very component.
+pub(super) fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refused> {
+    match &config.digest {
+        Some(pinned) if pinned.strip_prefix("sha256:").is_none_or(|hex| !hex.eq_ignore_ascii_case(digest)) => {
+            Err(Refused::Digest { found: digest.to_owned(), pinned: pinned.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
 /// Compiles on a thread for blocking work, so that those that serve calls go on.
-async fn compile(
+pub(super) async fn compile(
     loader: Loader,
     cache: Option<Arc<CodeCache>>,
     bytes: Vec<u8>,
@@ -144,17 +149,14 @@ async fn facts(
     around: &Arc<Surroundings>,
     program: &Program,
     own: &OwnExports,
-    exports: BTreeSet<crate::wire::Interface>,
+    exports: &Exports,
 ) -> Result<Facts, Refused> {
-    let given = Given {
-        directories: &config.grants.directories,
-        http: &config.grants.http,
-        node: config.grants.node,
-        node_id: config.node_id.as_deref(),
-    };
+    let given = Given::of(config);
     let mut live = ask(around, program, "describe").await?;
+    live.check(|store, instance| exports.check_types(store, instance))
+        .map_err(|e| Refused::Types(format!("{}: {:#}", e.interface, e.cause)))?;
     let said = answered("describe", own.describe(&mut live).await)?;
-    let facts = Facts::new(said, exports, given)?;
+    let facts = Facts::new(said, exports.present().collect(), given)?;
     let mut live = ask(around, program, "get-node").await?;
     let said = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
     match said {
@@ -163,13 +165,13 @@ async fn facts(
     }
 }
 
-async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'static str) -> Result<Live, Refused> {
+pub(super) async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'static str) -> Result<Live, Refused> {
     let wall = around.limits.wall.of(Duty::Load);
     let context = Arc::new(CallContext::new(call_id::next(), call, Duty::Load, wall));
     program.instantiate(around, &context).await.map_err(|fault| Refused::Fault { call, fault })
 }
 
-fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
+pub(super) fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
     let answer = answer.map_err(|fault| Refused::Fault { call, fault })?;
     answer.map_err(|error| Refused::Refusal { call, message: crate::observe::text::tame(&error.message, 1024) })
 }

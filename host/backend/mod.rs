@@ -1,11 +1,13 @@
 //! A backend: a vendor's component with its settings, grants and limits, and what the host keeps
 //! for it across generations: locks, budget, health, background work. Knows nothing of gRPC.
 
+mod attached;
 mod background;
 pub mod call_id;
 mod facts;
 mod generation;
 mod health;
+mod inspect;
 mod launch;
 mod loader;
 mod schedule;
@@ -16,9 +18,11 @@ use arc_swap::ArcSwapOption;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use facts::Facts;
+pub use attached::Attached;
+pub use facts::{FactError, Facts};
 pub use generation::Generation;
 pub use health::{Health, Readiness};
+pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
 pub use launch::{Environment, start};
 pub use loader::{Refused, component_bytes, digest_of};
 
@@ -86,6 +90,15 @@ impl Backend {
         F: Future<Output = ()> + Send + 'static,
     {
         self.tasks.spawn(work);
+    }
+
+    /// Work of a call that its handler drives, and that goes on by itself when the handler is gone.
+    pub fn attach<T, F>(&self, work: F) -> Attached<T>
+    where
+        T: Send + 'static,
+        F: Future<Output = T> + Send + 'static,
+    {
+        Attached::new(&self.tasks, work)
     }
 
     /// Resolves when the host begins to shut down.

@@ -212,7 +212,9 @@ mod tests {
                 now += step;
                 match op {
                     0 => schedule.learn((0..=id).map(|n| {
-                        work(&n.to_string(), if n == 5 { &[] } else { &[["x", "y", "z"][usize::from((object + n) % 3)]] }, now.saturating_sub(u64::from(n)))
+                        let object = ["x", "y", "z"][usize::from((object + n) % 3)];
+                        let objects: &[&str] = if n == 5 { &[] } else { &[object] };
+                        work(&n.to_string(), objects, now.saturating_sub(u64::from(n)))
                     }).collect()),
                     1 | 2 => {
                         for w in schedule.start(now, 2) {

@@ -38,9 +38,10 @@ struct Cli {
     /// How log lines are written to standard error.
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
-    /// What is logged, for example `info` or `drivebay=debug,guest=info`.
-    #[arg(long, global = true, env = "DRIVEBAY_LOG", default_value = "info")]
-    log: String,
+    /// What is logged, for example `info` or `drivebay=debug,guest=info`. Unless given: `info` when
+    /// serving, `warn` otherwise, so that log lines do not run through what a command prints.
+    #[arg(long, global = true, env = "DRIVEBAY_LOG")]
+    log: Option<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -107,7 +108,8 @@ pub fn main() -> ExitCode {
 }
 
 fn log(cli: &Cli) -> Result<(), tracing_subscriber::filter::ParseError> {
-    let filter = tracing_subscriber::EnvFilter::builder().parse(&cli.log)?;
+    let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
+    let filter = tracing_subscriber::EnvFilter::builder().parse(cli.log.as_deref().unwrap_or(unless_given))?;
     let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     match cli.log_format {
         LogFormat::Text => {
@@ -137,17 +139,18 @@ pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
 }
 
-/// Resolves when the process is told to end: SIGTERM or Ctrl-C.
-pub(crate) async fn asked_to_stop() {
+/// Resolves when the process is told to end: SIGTERM or Ctrl-C. Both are caught from this call on, so
+/// call it before anything that takes time.
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
     use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut term) => {
-            tokio::select! {
-                _ = term.recv() => {}
-                _ = tokio::signal::ctrl_c() => {}
-            }
+    let mut signals: Vec<_> =
+        [SignalKind::terminate(), SignalKind::interrupt()].into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    async move {
+        let any = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        if any.len() == 0 {
+            // No signal can be caught; the process ends as signals end it.
+            std::future::pending::<()>().await;
         }
-        // Without SIGTERM there is still Ctrl-C.
-        Err(_) => drop(tokio::signal::ctrl_c().await),
+        futures_util::future::select_all(any).await;
     }
 }

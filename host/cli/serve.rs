@@ -81,8 +81,8 @@ fn serve(config: Config) -> Exit {
     };
     let served = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
         runtime.block_on(async {
-            let host = Host::start(config, node).await?;
-            host.serve_until(super::asked_to_stop()).await
+            let stop = super::asked_to_stop();
+            Host::start(config, node).await?.serve_until(stop).await
         })
     });
     match served {

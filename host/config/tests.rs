@@ -42,7 +42,7 @@ fn everything_is_read() {
     assert_eq!(backend.settings.len(), 3);
     assert!(backend.settings.contains(&("workers".into(), "3".into())));
     assert_eq!(backend.limits.memory, 128 << 20);
-    assert_eq!(backend.limits.wall.change, Duration::from_secs(120));
+    assert_eq!(backend.limits.wall.change, Duration::from_mins(2));
     assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
     assert_eq!(backend.grants.http[1].login, ["/api/login"]);
     assert!(!backend.alpha && !backend.legacy_condition);

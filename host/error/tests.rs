@@ -43,8 +43,8 @@ fn conflict() -> crate::admission::Conflict {
     let table = LockTable::new();
     let holder = Holder { operation: "DeleteVolume", call: "1".into(), kind: HolderKind::Call };
     let set = || LockSet::none().with(ObjectKind::Volume, "v", Access::Exclusive);
-    let _held = table.try_lock(set(), &holder).unwrap();
-    table.try_lock(set(), &holder).unwrap_err()
+    let _held = table.try_lock(&set(), &holder).unwrap();
+    table.try_lock(&set(), &holder).unwrap_err()
 }
 
 fn all() -> Vec<CallError> {
@@ -59,8 +59,8 @@ fn all() -> Vec<CallError> {
         CallError::NotReady(NotReady::Overloaded),
         CallError::NotReady(NotReady::ShuttingDown),
         CallError::NotReady(NotReady::Node("x".into())),
-        CallError::Decided(Decision::AlreadyExists("x".into())),
-        CallError::Decided(Decision::FailedPrecondition("x".into())),
+        CallError::Decided(Decision::AlreadyExists("it is there".into())),
+        CallError::Decided(Decision::FailedPrecondition("it is in use".into())),
         CallError::BadAnswer(BadAnswer { field: "volume".into(), problem: "is missing".into() }),
         CallError::Deadline,
     ];

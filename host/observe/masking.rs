@@ -2,6 +2,7 @@
 //! long as the call lives; never prints them.
 
 use std::fmt;
+use std::sync::OnceLock;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -10,10 +11,18 @@ use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 const SHORTEST_MASKED: usize = 4;
 const MASK: &str = "***";
 
-/// The secret values of a call.
+/// The secret values of a call. What is searched for is worked out when a guest first says
+/// something: most calls say nothing.
 #[derive(Clone, Default)]
 pub struct Secrets {
-    /// What is replaced: each value, and its base64 forms.
+    values: Vec<String>,
+    search: OnceLock<Search>,
+}
+
+/// What is looked for in a guest's words.
+#[derive(Clone, Default)]
+struct Search {
+    /// What is replaced: each value, and its base64 forms; the longest first.
     masked: Vec<String>,
     /// What makes a line unfit altogether.
     short: Vec<String>,
@@ -21,36 +30,43 @@ pub struct Secrets {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.masked.len() + self.short.len())
+        write!(f, "Secrets({})", self.values.len())
+    }
+}
+
+impl Search {
+    fn new(values: &[String]) -> Self {
+        let mut search = Self::default();
+        for value in values.iter().filter(|v| !v.is_empty()) {
+            if value.len() < SHORTEST_MASKED {
+                search.short.push(value.clone());
+                continue;
+            }
+            search.masked.push(STANDARD_NO_PAD.encode(value));
+            search.masked.push(URL_SAFE_NO_PAD.encode(value));
+            search.masked.push(value.clone());
+        }
+        // Longest first: a value that contains another one is masked whole.
+        search.masked.sort_unstable_by_key(|v| std::cmp::Reverse(v.len()));
+        search.masked.dedup();
+        search
     }
 }
 
 impl Secrets {
     /// The values of one call.
-    pub fn new<I: IntoIterator<Item = String>>(values: I) -> Self {
-        let mut secrets = Self::default();
-        for value in values.into_iter().filter(|v| !v.is_empty()) {
-            if value.len() < SHORTEST_MASKED {
-                secrets.short.push(value);
-                continue;
-            }
-            secrets.masked.push(STANDARD_NO_PAD.encode(&value));
-            secrets.masked.push(URL_SAFE_NO_PAD.encode(&value));
-            secrets.masked.push(value);
-        }
-        // Longest first: a value that contains another one is masked whole.
-        secrets.masked.sort_unstable_by_key(|v| std::cmp::Reverse(v.len()));
-        secrets.masked.dedup();
-        secrets
+    pub fn new(values: Vec<String>) -> Self {
+        Self { values, search: OnceLock::new() }
     }
 
     /// The text without the secrets; none when it holds a short one and must be dropped.
     pub fn mask(&self, text: &str) -> Option<String> {
-        if self.short.iter().any(|s| text.contains(s.as_str())) {
+        let search = self.search.get_or_init(|| Search::new(&self.values));
+        if search.short.iter().any(|s| text.contains(s.as_str())) {
             return None;
         }
         let mut out = text.to_owned();
-        for secret in &self.masked {
+        for secret in &search.masked {
             if out.contains(secret.as_str()) {
                 out = out.replace(secret.as_str(), MASK);
             }
@@ -64,7 +80,7 @@ mod tests {
     use super::*;
 
     fn secrets(values: &[&str]) -> Secrets {
-        Secrets::new(values.iter().map(|v| (*v).to_owned()))
+        Secrets::new(values.iter().map(|v| (*v).to_owned()).collect())
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! The RPCs that are answered from facts and never enter a guest: who the backend is, what it can
 //! do, how it feels. The capability lists are pure functions of what the component exports and
 //! describes, so a backend cannot claim what it does not have.
+#![allow(clippy::unnecessary_wraps, reason = "one form for all answers: some services are not there at all")]
 
 use tonic::{Response, Status};
 
@@ -45,7 +46,7 @@ pub(super) fn answer<T>(
     front: &Front,
     make: impl FnOnce(View<'_>) -> Result<T, Unsupported>,
 ) -> Result<Response<T>, Status> {
-    let made = match front.backend.generation() {
+    let answer = match front.backend.generation() {
         None => Err(CallError::NotReady(NotReady::NotLoaded("it is being loaded".to_owned()))),
         Some(generation) => {
             let view = View {
@@ -56,7 +57,7 @@ pub(super) fn answer<T>(
             make(view).map_err(CallError::Unsupported)
         }
     };
-    made.map(Response::new).map_err(|error| status::of(Family::Reading, &error, &call_id::next()))
+    answer.map(Response::new).map_err(|error| status::of(Family::Reading, &error, &call_id::next()))
 }
 
 /// Whether anything on the controller's side is exported.

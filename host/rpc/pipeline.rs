@@ -5,10 +5,12 @@
 //! and the transport only waits for it. Locks are kept until the guest and every host operation it
 //! started have ended.
 
+use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::sync::oneshot;
+use futures_util::FutureExt;
+use tokio::time::Instant;
 use tonic::metadata::MetadataMap;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
@@ -18,7 +20,7 @@ use super::{Effect, LedgerUse, Rpc};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Deadline, Guard, Holder, Slot};
-use crate::backend::{Backend, Lease, call_id};
+use crate::backend::{Attached, Backend, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
@@ -28,7 +30,7 @@ use crate::sandbox::fault::{Fault, FaultKind};
 use crate::sandbox::instance::{GuestEnd, Live};
 use crate::sandbox::limits::Duty;
 use crate::wire::check::Check;
-use crate::wire::{Call, CallFault};
+use crate::wire::{Call, CallFault, Method};
 
 /// How long a call waits for a background step that holds its objects.
 const STEP_PATIENCE: Duration = Duration::from_millis(500);
@@ -37,6 +39,9 @@ const STEP_PATIENCE: Duration = Duration::from_millis(500);
 pub(super) trait Unary: Rpc + Check<Answer = <Self as Call>::Answer> {}
 
 impl<R: Rpc + Check<Answer = <R as Call>::Answer>> Unary for R {}
+
+/// How the work of a call ends: with an answer, or with a panic.
+type Ended<T> = std::thread::Result<Result<T, CallError>>;
 
 /// Everything a call holds from admission to its end.
 pub(super) struct Permit {
@@ -54,10 +59,12 @@ pub(super) async fn call<R: Unary>(
     let id = call_id::next();
     let deadline = deadline(request.metadata());
     let family = status::family(R::METHOD, R::EFFECT == Effect::Reads);
-    let span = tracing::info_span!("call", backend = front.backend.config.name, rpc = R::METHOD.name(), call = id);
-    let answer = run(front, request.into_inner(), id.clone(), deadline).instrument(span.clone()).await;
-    let _entered = span.enter();
-    answer.map(Response::new).map_err(|error| report(family, &error, &id))
+    // Shown with debugging only: a span of every call costs more than most calls log.
+    let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
+    let answer = run(front, request.into_inner(), id.clone(), deadline).instrument(span).await;
+    answer
+        .map(Response::new)
+        .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error))
 }
 
 async fn run<R: Unary>(
@@ -66,27 +73,19 @@ async fn run<R: Unary>(
     id: String,
     deadline: Deadline,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let backend = &front.backend;
+    let (backend, arrived) = (&front.backend, Instant::now());
     let permit = admit(front, &request, id).await?;
-    let (reply, answered) = oneshot::channel();
-    let owner = Arc::clone(backend);
-    backend.detach(work(owner, permit, request, reply).in_current_span());
-    await_answer(answered, deadline).await
+    let work = AssertUnwindSafe(work(Arc::clone(backend), permit, request).in_current_span()).catch_unwind();
+    await_answer(backend.attach(work), deadline.answer_within(arrived.elapsed())).await
 }
 
-/// Waits for the task, but not longer than the client does.
-async fn await_answer<T>(
-    answered: oneshot::Receiver<Result<T, CallError>>,
-    deadline: Deadline,
-) -> Result<T, CallError> {
-    let lost = |_| CallError::Fault(Fault::new(FaultKind::Host, "the task of the call was lost"));
-    match deadline.answer_within() {
-        None => answered.await.map_err(lost)?,
-        Some(limit) => match tokio::time::timeout(limit, answered).await {
-            Ok(answer) => answer.map_err(lost)?,
-            Err(_) => Err(CallError::Deadline),
-        },
-    }
+/// Waits for the work, but not longer than the client does; dropped, it goes on by itself.
+async fn await_answer<T: Send + 'static>(work: Attached<Ended<T>>, within: Option<Duration>) -> Result<T, CallError> {
+    let ended = match within {
+        None => work.await,
+        Some(limit) => tokio::time::timeout(limit, work).await.map_err(|_| CallError::Deadline)?,
+    };
+    ended.unwrap_or_else(|_| Err(CallError::Fault(Fault::new(FaultKind::Host, "the host panicked in this call"))))
 }
 
 /// Everything before the guest: whatever fails here was not started.
@@ -106,7 +105,7 @@ pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Res
     };
     let slot = backend.budget.take(share).ok_or(NotReady::Overloaded)?;
     let holder = holder::<R>(&id);
-    let locks = backend.locks.lock_after_steps(request.locks(), &holder, STEP_PATIENCE).await?;
+    let locks = backend.locks.lock_after_steps(&request.locks(), &holder, STEP_PATIENCE).await?;
     let context = Arc::new(context(&lease, request, id));
     Ok(Permit { _slot: slot, _locks: locks, lease, context })
 }
@@ -127,14 +126,9 @@ fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
         .with(observe::Secrets::new(secrets), paths)
 }
 
-/// The detached part. The client is answered as soon as the answer is known; the locks go when
-/// everything that the guest started has ended.
-async fn work<R: Unary>(
-    backend: Arc<Backend>,
-    permit: Permit,
-    request: R,
-    reply: oneshot::Sender<Result<<R as Call>::Answer, CallError>>,
-) {
+/// From here on a disconnect changes nothing. The client is answered as soon as the answer is known;
+/// the locks go when everything that the guest started has ended.
+async fn work<R: Unary>(backend: Arc<Backend>, permit: Permit, request: R) -> Result<<R as Call>::Answer, CallError> {
     let ledger = request.ledger();
     let answer = perform(&backend, &permit, request, &ledger).await;
     let answer = super::ledger::conclude(&backend, &permit.context, ledger, answer).await;
@@ -146,15 +140,10 @@ async fn work<R: Unary>(
     if R::EFFECT == Effect::Changes {
         backend.changed();
     }
-    if permit.context.is_settled() {
-        // Nothing is left to wait for: the next call on these objects must not meet their locks.
-        drop(permit);
-        let _ = reply.send(answer);
-    } else {
-        let _ = reply.send(answer);
-        permit.context.settled().await;
-        drop(permit);
+    if !permit.context.is_settled() {
+        backend.detach(async move { permit.context.settled().await });
     }
+    answer
 }
 
 async fn perform<R: Unary>(
@@ -244,23 +233,37 @@ pub(super) fn deadline(metadata: &MetadataMap) -> Deadline {
     metadata.get("grpc-timeout").and_then(|v| v.to_str().ok()).map_or(Deadline::NONE, Deadline::from_header)
 }
 
+/// Whose failure is reported.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) backend: &'a Backend,
+    pub(super) method: Method,
+    pub(super) call: &'a str,
+}
+
 /// Logs a failure once, with its cause, and gives the status that is sent.
-pub(super) fn report(family: Family, error: &CallError, id: &str) -> Status {
-    let status = status::of(family, error, id);
+pub(super) fn report(origin: Origin<'_>, family: Family, error: &CallError) -> Status {
+    let Origin { backend, method, call } = origin;
+    let (backend, rpc) = (backend.config.name.as_str(), method.name());
+    let status = status::of(family, error, call);
+    let code = status.code();
+    // The status' words are tamed already: a guest's may hold line breaks.
+    let words = status.message();
     match error {
         CallError::Fault(fault) => {
-            tracing::error!(code = ?status.code(), fault = fault.kind.word(), detail = fault.detail, "call failed: {error}");
+            let (fault, detail) = (fault.kind.word(), fault.detail.as_str());
+            tracing::error!(backend, rpc, call, ?code, fault, detail, "call failed: {words}");
         }
-        CallError::BadAnswer(_) => tracing::error!(code = ?status.code(), "call failed: {error}"),
+        CallError::BadAnswer(_) => tracing::error!(backend, rpc, call, ?code, "call failed: {words}"),
         CallError::Refused(refusal) => {
-            tracing::info!(code = ?status.code(), reason = refusal.reason, "call refused: {}", status.message());
+            tracing::info!(backend, rpc, call, ?code, reason = refusal.reason, "call refused: {words}");
         }
         CallError::Invalid(_)
         | CallError::Unsupported(_)
         | CallError::Busy(_)
         | CallError::NotReady(_)
         | CallError::Decided(_)
-        | CallError::Deadline => tracing::info!(code = ?status.code(), "call refused: {}", status.message()),
+        | CallError::Deadline => tracing::info!(backend, rpc, call, ?code, "call refused: {words}"),
     }
     status
 }

@@ -104,9 +104,15 @@ impl snapshot_metadata_server::SnapshotMetadata for Front {
 
 async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages<R::Message>>, Status> {
     let id = call_id::next();
-    let span = tracing::info_span!("call", backend = front.backend.config.name, rpc = R::METHOD.name(), call = id);
+    let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
     let admitted = pipeline::admit(front, &request, id.clone()).instrument(span.clone()).await;
-    let permit = admitted.map_err(|error| pipeline::report(Family::Reading, &error, &id))?;
+    let permit = admitted.map_err(|error| {
+        pipeline::report(
+            pipeline::Origin { backend: &front.backend, method: R::METHOD, call: &id },
+            Family::Reading,
+            &error,
+        )
+    })?;
     let (send, receive) = mpsc::channel(WAITING_PAGES);
     let owner = Arc::clone(&front.backend);
     front.backend.detach(pump(owner, permit, request, send).instrument(span));
@@ -125,7 +131,8 @@ async fn pump<R: Paged>(
             backend.health.doubt();
         }
         let family = status::family(R::METHOD, true);
-        let status = pipeline::report(family, &error, &permit.context.id);
+        let origin = pipeline::Origin { backend: &backend, method: R::METHOD, call: &permit.context.id };
+        let status = pipeline::report(origin, family, &error);
         // The client may have gone away; then there is nobody to tell.
         let _ = send.send(Err(status)).await;
     }

@@ -121,7 +121,7 @@ fn by_words(error: &wasmtime::Error) -> FaultKind {
     let text = format!("{error:#}");
     if text.contains("too much data is being copied") {
         FaultKind::Crossing
-    } else if text.contains("handles") && text.contains("limit") {
+    } else if text.contains("handle limit") {
         FaultKind::Handles
     } else if error.is::<WasmBacktrace>() {
         FaultKind::Trap

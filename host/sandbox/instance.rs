@@ -73,6 +73,11 @@ impl Live {
         set_limits(&mut self.store, &around.limits);
     }
 
+    /// Looks at the instance without running it.
+    pub fn check<T>(&mut self, look: impl FnOnce(&mut Store<HostState>, &Instance) -> T) -> T {
+        look(&mut self.store, &self.instance)
+    }
+
     /// Runs guest code until it returns or the call's time is over.
     ///
     /// # Errors

@@ -62,24 +62,13 @@ impl Loader {
         Ok(Program::new(pre))
     }
 
-    /// The names of what a component imports and exports, for `check`.
+    /// The names of what a component imports and exports, also of one that cannot be linked.
     ///
     /// # Errors
     /// As `load`.
     pub fn describe(&self, bytes: &[u8]) -> Result<Shape, LoadError> {
         recognise(bytes)?;
-        let component = Component::from_binary(&self.engine, bytes).map_err(|e| broken(&e))?;
-        let ty = component.component_type();
-        let names = |items: &mut dyn Iterator<Item = (&str, ComponentItem)>| {
-            items
-                .filter(|(_, item)| matches!(item, ComponentItem::ComponentInstance(_)))
-                .map(|(name, _)| name.to_owned())
-                .collect()
-        };
-        Ok(Shape {
-            imports: names(&mut ty.imports(&self.engine).map(|(name, item)| (name, item.ty))),
-            exports: names(&mut ty.exports(&self.engine).map(|(name, item)| (name, item.ty))),
-        })
+        Component::from_binary(&self.engine, bytes).map(|component| Shape::of(&component)).map_err(|e| broken(&e))
     }
 
     fn component(&self, bytes: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Component, LoadError> {
@@ -147,6 +136,27 @@ pub struct Shape {
     pub imports: Vec<String>,
     /// What it exports.
     pub exports: Vec<String>,
+}
+
+impl Shape {
+    /// The interfaces of a loaded component.
+    pub fn of_program(program: &Program) -> Self {
+        Self::of(program.pre().component())
+    }
+
+    fn of(component: &Component) -> Self {
+        let (ty, engine) = (component.component_type(), component.engine());
+        let names = |items: &mut dyn Iterator<Item = (&str, ComponentItem)>| {
+            items
+                .filter(|(_, item)| matches!(item, ComponentItem::ComponentInstance(_)))
+                .map(|(name, _)| name.to_owned())
+                .collect()
+        };
+        Self {
+            imports: names(&mut ty.imports(engine).map(|(name, item)| (name, item.ty))),
+            exports: names(&mut ty.exports(engine).map(|(name, item)| (name, item.ty))),
+        }
+    }
 }
 
 fn recognise(bytes: &[u8]) -> Result<(), LoadError> {

@@ -33,8 +33,8 @@ pub async fn serve<F>(listener: UnixListener, front: Front, end: F) -> Result<()
 where
     F: Future<Output = ()> + Send,
 {
-    let router = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
-    let routes = Routes::from(router.layer(axum::middleware::map_response(words::speak)));
+    let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
+    let routes = Routes::from(all.layer(axum::middleware::map_response(words::speak)));
     Server::builder().add_routes(routes).serve_with_incoming_shutdown(UnixListenerStream::new(listener), end).await
 }
 

@@ -5,7 +5,15 @@
 //! are kept by hand rot field by field. What cannot be derived stands in `special`.
 
 /// The gRPC messages, servers and clients.
-#[allow(missing_docs, unreachable_pub, clippy::all, clippy::pedantic, rustdoc::all, reason = "generated from proto/")]
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    rustdoc::all,
+    reason = "generated from proto/"
+)]
 pub mod pb {
     include!(concat!(env!("OUT_DIR"), "/pb.rs"));
 }

@@ -12,11 +12,11 @@ const CONNECTIONS: usize = 20;
 const ROUND: Duration = Duration::from_secs(2);
 
 /// The clients of one server.
-pub struct Clients(Vec<ControllerClient<Channel>>);
+pub(crate) struct Clients(Vec<ControllerClient<Channel>>);
 
 impl Clients {
     /// Connects them all.
-    pub async fn connect(socket: &Path) -> Result<Self> {
+    pub(crate) async fn connect(socket: &Path) -> Result<Self> {
         let mut clients = Vec::new();
         for _ in 0..CONNECTIONS {
             let channel = Endpoint::from_shared(format!("unix://{}", socket.display()))?.connect().await?;
@@ -25,13 +25,13 @@ impl Clients {
         Ok(Self(clients))
     }
 
-    /// CreateVolume calls answered in a round, by the second.
-    pub async fn creates_per_second(&self) -> Result<f64> {
+    /// `CreateVolume` calls answered in a round, by the second.
+    pub(crate) async fn creates_per_second(&self) -> Result<f64> {
         self.rate(async |client, n| client.create_volume(create(n)).await.map(drop)).await
     }
 
-    /// ControllerGetCapabilities calls answered in a round, by the second.
-    pub async fn capabilities_per_second(&self) -> Result<f64> {
+    /// `ControllerGetCapabilities` calls answered in a round, by the second.
+    pub(crate) async fn capabilities_per_second(&self) -> Result<f64> {
         let request = || v1::ControllerGetCapabilitiesRequest {};
         self.rate(async |client, _| client.controller_get_capabilities(request()).await.map(drop)).await
     }
@@ -54,12 +54,12 @@ impl Clients {
             }
         });
         let done: usize = futures_util::future::try_join_all(lanes).await?.into_iter().sum();
-        Ok(done as f64 / begin.elapsed().as_secs_f64())
+        Ok(f64::from(u32::try_from(done)?) / begin.elapsed().as_secs_f64())
     }
 }
 
 /// A request as the provisioner sends it.
-pub fn create(n: usize) -> v1::CreateVolumeRequest {
+pub(crate) fn create(n: usize) -> v1::CreateVolumeRequest {
     let mode = capability::access_mode::Mode::SingleNodeWriter.into();
     let mount = capability::MountVolume { fs_type: "ext4".to_owned(), ..Default::default() };
     v1::CreateVolumeRequest {
@@ -77,7 +77,7 @@ pub fn create(n: usize) -> v1::CreateVolumeRequest {
 }
 
 /// The middle of the values.
-pub fn median(mut values: Vec<f64>) -> f64 {
+pub(crate) fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     values.get(values.len() / 2).copied().unwrap_or(f64::NAN)
 }

@@ -1,7 +1,9 @@
-//! What the sandbox costs: the same CreateVolume, answered from memory, by a component in a fresh
+//! What the sandbox costs: the same `CreateVolume`, answered from memory, by a component in a fresh
 //! instance, in a reused one, and by a handler written natively in the same kind of server. All run
 //! in one process, in turn, with default logging and all checks on; only ratios are printed, because
 //! absolute rates say more about the machine.
+
+#![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
 mod load;
 mod native;

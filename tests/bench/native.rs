@@ -9,10 +9,10 @@ use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status};
 
 /// The native backend.
-pub struct Native;
+pub(crate) struct Native;
 
 /// Makes the answer that the echo backend makes.
-pub fn answer(request: v1::CreateVolumeRequest) -> v1::CreateVolumeResponse {
+pub(crate) fn answer(request: v1::CreateVolumeRequest) -> v1::CreateVolumeResponse {
     let capacity_bytes = request.capacity_range.map_or(1 << 30, |range| range.required_bytes);
     let volume = v1::Volume {
         volume_id: format!("id-{}", request.name),
@@ -67,7 +67,7 @@ unused! {
 }
 
 /// Serves it until the process ends.
-pub fn serve(socket: &Path) -> Result<()> {
+pub(crate) fn serve(socket: &Path) -> Result<()> {
     let listener = drivebay::server::listener::listen(socket, 0o600)?;
     let server = tonic::transport::Server::builder().add_service(ControllerServer::new(Native));
     tokio_util::task::TaskTracker::new().spawn(server.serve_with_incoming(UnixListenerStream::new(listener)));

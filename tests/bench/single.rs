@@ -15,13 +15,13 @@ use crate::native::Native;
 const CALLS: usize = 3_000;
 
 /// The median time of a call through the whole pipeline, in microseconds.
-pub async fn median(host: &Host) -> Result<f64> {
+pub(crate) async fn median(host: &Host) -> Result<f64> {
     let backend = host.backends().first().context("a host has a backend")?;
     time(&Front::new(Arc::clone(backend), Role::All)).await
 }
 
 /// The same for the native handler.
-pub async fn native_median() -> Result<f64> {
+pub(crate) async fn native_median() -> Result<f64> {
     time(&Native).await
 }
 

@@ -5,8 +5,8 @@
 use std::collections::BTreeSet;
 
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, EnumDescriptor, ExtensionDescriptor, FieldDescriptor, Kind,
-    MessageDescriptor, MethodDescriptor, Value,
+    DescriptorPool, DynamicMessage, EnumDescriptor, ExtensionDescriptor, FieldDescriptor, Kind, MessageDescriptor,
+    MethodDescriptor, Value,
 };
 
 use super::Lines;
@@ -15,79 +15,45 @@ use super::Lines;
 pub fn lines(pool: &DescriptorPool) -> Lines {
     let own = |package: &str| package != "google.protobuf";
     let mut lines = Lines::new();
-    for service in pool
-        .services()
-        .filter(|service| own(service.package_name()))
-    {
+    for service in pool.services().filter(|service| own(service.package_name())) {
         lines.insert(format!("service {}", service.full_name()), String::new());
         for method in service.methods() {
-            lines.insert(
-                format!("method {}", method.full_name()),
-                method_line(&method),
-            );
+            lines.insert(format!("method {}", method.full_name()), method_line(&method));
         }
     }
-    for message in pool
-        .all_messages()
-        .filter(|message| own(message.package_name()) && !message.is_map_entry())
-    {
+    for message in pool.all_messages().filter(|message| own(message.package_name()) && !message.is_map_entry()) {
         add_message(&mut lines, &message);
     }
     for one in pool.all_enums().filter(|one| own(one.package_name())) {
         add_enum(&mut lines, &one);
     }
-    for option in pool
-        .all_extensions()
-        .filter(|option| own(option.package_name()))
-    {
-        lines.insert(
-            format!("option {}", option.full_name()),
-            option_line(&option),
-        );
+    for option in pool.all_extensions().filter(|option| own(option.package_name())) {
+        lines.insert(format!("option {}", option.full_name()), option_line(&option));
     }
     lines
 }
 
 fn add_message(lines: &mut Lines, message: &MessageDescriptor) {
     let name = message.full_name();
-    lines.insert(
-        format!("message {name}"),
-        format!("options={}", options(&[message.options()])),
-    );
+    lines.insert(format!("message {name}"), format!("options={}", options(&[message.options()])));
     for field in message.fields() {
         lines.insert(format!("field {}", field.full_name()), field_line(&field));
     }
     for range in message.reserved_ranges() {
         let last = range.end.saturating_sub(1);
-        lines.insert(
-            format!("reserved {name} {}", range_name(range.start, last)),
-            String::new(),
-        );
+        lines.insert(format!("reserved {name} {}", range_name(range.start, last)), String::new());
     }
 }
 
 fn add_enum(lines: &mut Lines, one: &EnumDescriptor) {
     let name = one.full_name();
-    lines.insert(
-        format!("enum {name}"),
-        format!("options={}", options(&[one.options()])),
-    );
+    lines.insert(format!("enum {name}"), format!("options={}", options(&[one.options()])));
     for value in one.values() {
-        let line = format!(
-            "number={} options={}",
-            value.number(),
-            options(&[value.options()])
-        );
+        let line = format!("number={} options={}", value.number(), options(&[value.options()]));
         lines.insert(format!("value {name}.{}", value.name()), line);
     }
     for range in one.reserved_ranges() {
-        lines.insert(
-            format!(
-                "reserved {name} {}",
-                range_name(*range.start(), *range.end())
-            ),
-            String::new(),
-        );
+        lines.insert(format!("reserved {name} {}", range_name(*range.start(), *range.end())), String::new());
     }
 }
 
@@ -100,11 +66,7 @@ fn method_line(method: &MethodDescriptor) -> String {
     };
     let options = options(&[method.options(), method.parent_service().options()]);
     let (request, response) = (method.input(), method.output());
-    format!(
-        "request={} response={} kind={kind} options={options}",
-        request.full_name(),
-        response.full_name()
-    )
+    format!("request={} response={} kind={kind} options={options}", request.full_name(), response.full_name())
 }
 
 fn field_line(field: &FieldDescriptor) -> String {
@@ -116,10 +78,7 @@ fn field_line(field: &FieldDescriptor) -> String {
     };
     let kind = match field.kind() {
         Kind::Message(entry) if entry.is_map_entry() => {
-            let (key, value) = (
-                entry.map_entry_key_field().kind(),
-                entry.map_entry_value_field().kind(),
-            );
+            let (key, value) = (entry.map_entry_key_field().kind(), entry.map_entry_value_field().kind());
             format!("map<{key:?},{value:?}>")
         }
         other => format!("{other:?}"),
@@ -127,18 +86,12 @@ fn field_line(field: &FieldDescriptor) -> String {
     let oneof = field.containing_oneof();
     let oneof = oneof.as_ref().map_or("-", |oneof| oneof.name());
     let options = options(&[field.options()]);
-    format!(
-        "number={} type={kind} label={label} oneof={oneof} options={options}",
-        field.number()
-    )
+    format!("number={} type={kind} label={label} oneof={oneof} options={options}", field.number())
 }
 
 fn option_line(option: &ExtensionDescriptor) -> String {
     let (extends, number, kind) = (option.containing_message(), option.number(), option.kind());
-    format!(
-        "extends={} number={number} type={kind:?}",
-        extends.full_name()
-    )
+    format!("extends={} number={number} type={kind:?}", extends.full_name())
 }
 
 /// The options that are set, a flag by its name alone. One of a number that nobody defines is told
@@ -146,37 +99,17 @@ fn option_line(option: &ExtensionDescriptor) -> String {
 fn options(sources: &[DynamicMessage]) -> String {
     let mut names = BTreeSet::new();
     for source in sources {
-        names.extend(
-            source
-                .fields()
-                .map(|(field, value)| option_name(field.name(), value)),
-        );
-        names.extend(
-            source
-                .extensions()
-                .map(|(field, value)| option_name(field.full_name(), value)),
-        );
-        names.extend(
-            source
-                .unknown_fields()
-                .map(|field| format!("{}", field.number())),
-        );
+        names.extend(source.fields().map(|(field, value)| option_name(field.name(), value)));
+        names.extend(source.extensions().map(|(field, value)| option_name(field.full_name(), value)));
+        names.extend(source.unknown_fields().map(|field| format!("{}", field.number())));
     }
     names.into_iter().collect::<Vec<_>>().join(",")
 }
 
 fn option_name(name: &str, value: &Value) -> String {
-    if *value == Value::Bool(true) {
-        name.to_owned()
-    } else {
-        format!("{name}={value}")
-    }
+    if *value == Value::Bool(true) { name.to_owned() } else { format!("{name}={value}") }
 }
 
 fn range_name<N: Copy + PartialEq + std::fmt::Display>(first: N, last: N) -> String {
-    if first == last {
-        first.to_string()
-    } else {
-        format!("{first} to {last}")
-    }
+    if first == last { first.to_string() } else { format!("{first} to {last}") }
 }

@@ -48,14 +48,8 @@ impl Row {
 
     /// The columns that say something about what the row names: neither its name nor its origin.
     pub fn telling_columns(&self) -> Vec<&'static str> {
-        let naming = [
-            "service", "method", "message", "field", "enum", "value", "option", "origin",
-        ];
-        self.cells
-            .iter()
-            .map(|(column, _)| *column)
-            .filter(|column| !naming.contains(column))
-            .collect()
+        let naming = ["service", "method", "message", "field", "enum", "value", "option", "origin"];
+        self.cells.iter().map(|(column, _)| *column).filter(|column| !naming.contains(column)).collect()
     }
 }
 
@@ -72,22 +66,13 @@ impl Facts {
 
     /// The files' rows, to be changed by tests of the comparison.
     pub fn tables(&mut self) -> [&mut Vec<Row>; 4] {
-        [
-            &mut self.methods,
-            &mut self.fields,
-            &mut self.values,
-            &mut self.options,
-        ]
+        [&mut self.methods, &mut self.fields, &mut self.values, &mut self.options]
     }
 
     /// How many lines carry a marking that this project or a protocol defines, as opposed to
     /// protobuf's own.
     pub fn marked_lines(&self) -> usize {
-        let defined = |line: &&String| {
-            self.options
-                .iter()
-                .any(|option| line.contains(option.get("option")))
-        };
+        let defined = |line: &&String| self.options.iter().any(|option| line.contains(option.get("option")));
         self.lines().values().filter(defined).count()
     }
 
@@ -96,11 +81,7 @@ impl Facts {
         let mut lines = Lines::new();
         for row in &self.methods {
             lines.insert(format!("service {}", row.get("service")), String::new());
-            add(
-                &mut lines,
-                format!("method {}.{}", row.get("service"), row.get("method")),
-                self.method(row),
-            );
+            add(&mut lines, format!("method {}.{}", row.get("service"), row.get("method")), self.method(row));
         }
         for row in &self.fields {
             let message = row.get("message");
@@ -108,11 +89,7 @@ impl Facts {
             match row.get("field") {
                 "-" => {}
                 "(reserved)" => reserve(&mut lines, message, row, &self.fields, "message"),
-                field => add(
-                    &mut lines,
-                    format!("field {message}.{field}"),
-                    self.field(row),
-                ),
+                field => add(&mut lines, format!("field {message}.{field}"), self.field(row)),
             }
         }
         for row in &self.values {
@@ -140,10 +117,7 @@ impl Facts {
     fn field(&self, row: &Row) -> String {
         let (number, kind, label) = (row.get("number"), row.get("type"), row.get("label"));
         let options = self.full_options(row.get("message"), row.get("options"));
-        format!(
-            "number={number} type={kind} label={label} oneof={} options={options}",
-            row.get("oneof")
-        )
+        format!("number={number} type={kind} label={label} oneof={} options={options}", row.get("oneof"))
     }
 
     fn value(&self, row: &Row) -> String {
@@ -154,17 +128,9 @@ impl Facts {
     /// The marking that a short word means where it is used: the nearest enclosing package that
     /// defines it, as in protobuf itself, then `csi.v1`, whose markings the add-ons share.
     fn full_option(&self, place: &str, word: &str) -> String {
-        let scopes = place
-            .rmatch_indices('.')
-            .filter_map(|(end, _)| place.get(..end));
-        let mut names = scopes
-            .chain(["csi.v1"])
-            .map(|scope| format!("{scope}.{word}"));
-        let defined = |name: &String| {
-            self.options
-                .iter()
-                .any(|option| option.get("option") == name)
-        };
+        let scopes = place.rmatch_indices('.').filter_map(|(end, _)| place.get(..end));
+        let mut names = scopes.chain(["csi.v1"]).map(|scope| format!("{scope}.{word}"));
+        let defined = |name: &String| self.options.iter().any(|option| option.get("option") == name);
         names.find(defined).unwrap_or_else(|| word.to_owned())
     }
 
@@ -177,22 +143,14 @@ impl Facts {
 
 /// Two rows of one name become one line that no descriptor can match.
 fn add(lines: &mut Lines, name: String, line: String) {
-    lines
-        .entry(name)
-        .and_modify(|first| *first = format!("{first} and {line}"))
-        .or_insert(line);
+    lines.entry(name).and_modify(|first| *first = format!("{first} and {line}")).or_insert(line);
 }
 
 /// A number stays reserved unless a row of an older origin uses it.
 fn reserve(lines: &mut Lines, owner: &str, row: &Row, rows: &[Row], column: &str) {
-    let same =
-        |other: &&Row| other.get(column) == owner && other.get("number") == row.get("number");
+    let same = |other: &&Row| other.get(column) == owner && other.get("number") == row.get("number");
     if !rows.iter().filter(same).any(|other| !other.is_reserved()) {
-        add(
-            lines,
-            format!("reserved {owner} {}", row.get("number")),
-            String::new(),
-        );
+        add(lines, format!("reserved {owner} {}", row.get("number")), String::new());
     }
 }
 
@@ -202,14 +160,8 @@ fn rows(text: &'static str) -> anyhow::Result<Vec<Row>> {
     lines
         .map(|line| {
             let cells: Vec<String> = line.split('\t').map(str::to_owned).collect();
-            ensure!(
-                cells.len() == header.len(),
-                "{} columns wanted: {line}",
-                header.len()
-            );
-            Ok(Row {
-                cells: header.iter().copied().zip(cells).collect(),
-            })
+            ensure!(cells.len() == header.len(), "{} columns wanted: {line}", header.len());
+            Ok(Row { cells: header.iter().copied().zip(cells).collect() })
         })
         .collect()
 }

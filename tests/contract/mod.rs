@@ -22,18 +22,13 @@ pub fn differences(pool: &DescriptorPool, facts: &Facts) -> Vec<String> {
 }
 
 fn compare(described: &Lines, facts: &Lines) -> Vec<String> {
-    let ours = described
-        .iter()
-        .filter_map(|(name, ours)| match facts.get(name) {
-            Some(theirs) if ours == theirs => None,
-            Some(theirs) => Some(format!("{name}\n    proto: {ours}\n    facts: {theirs}")),
-            None => Some(format!("{name} is in proto only: {ours}")),
-        });
-    let missing = facts
-        .iter()
-        .filter(|(name, _)| !described.contains_key(*name));
-    ours.chain(missing.map(|(name, theirs)| format!("{name} is missing in proto: {theirs}")))
-        .collect()
+    let ours = described.iter().filter_map(|(name, ours)| match facts.get(name) {
+        Some(theirs) if ours == theirs => None,
+        Some(theirs) => Some(format!("{name}\n    proto: {ours}\n    facts: {theirs}")),
+        None => Some(format!("{name} is in proto only: {ours}")),
+    });
+    let missing = facts.iter().filter(|(name, _)| !described.contains_key(*name));
+    ours.chain(missing.map(|(name, theirs)| format!("{name} is missing in proto: {theirs}"))).collect()
 }
 
 fn pool() -> anyhow::Result<DescriptorPool> {
@@ -43,12 +38,7 @@ fn pool() -> anyhow::Result<DescriptorPool> {
 #[test]
 fn the_served_contract_is_the_released_one() -> anyhow::Result<()> {
     let found = differences(&pool()?, &Facts::read()?);
-    assert!(
-        found.is_empty(),
-        "{} differences:\n{}",
-        found.len(),
-        found.join("\n")
-    );
+    assert!(found.is_empty(), "{} differences:\n{}", found.len(), found.join("\n"));
     Ok(())
 }
 
@@ -57,10 +47,7 @@ fn the_facts_cover_all_services() -> anyhow::Result<()> {
     let lines = Facts::read()?.lines();
     let count = |kind: &str| lines.keys().filter(|name| name.starts_with(kind)).count();
     assert_eq!((count("service "), count("method ")), (12, 58));
-    let streams = lines
-        .values()
-        .filter(|line| line.contains("server-stream"))
-        .count();
+    let streams = lines.values().filter(|line| line.contains("server-stream")).count();
     assert_eq!(streams, 2);
     Ok(())
 }
@@ -74,10 +61,7 @@ fn a_fact_left_out_is_noticed() -> anyhow::Result<()> {
             let noticed = !compare(&described, &facts.lines()).is_empty();
             // A reserved number that an older client's field takes up is said by that field's line
             // alone.
-            assert!(
-                noticed || removed.is_reserved(),
-                "nobody misses {removed:?}"
-            );
+            assert!(noticed || removed.is_reserved(), "nobody misses {removed:?}");
             facts.tables()[table].insert(row, removed);
         }
     }
@@ -90,9 +74,7 @@ fn a_changed_cell_is_noticed_in_every_row() -> anyhow::Result<()> {
     for table in 0..Facts::read()?.tables().len() {
         for column in Facts::read()?.tables()[table][0].telling_columns() {
             let mut facts = Facts::read()?;
-            let rows = facts.tables()[table]
-                .iter_mut()
-                .filter(|row| row.names_something());
+            let rows = facts.tables()[table].iter_mut().filter(|row| row.names_something());
             let changed = rows.map(|row| row.set(column, "77")).count();
             // A number taken from an older client's field is reserved again, which is a line of its
             // own.
@@ -112,18 +94,11 @@ fn descriptors_that_lost_a_field_and_all_markings_are_noticed() -> anyhow::Resul
     for topology in messages.filter(|message| message.name() == "Topology") {
         topology.field.clear();
     }
-    let found = differences(
-        &DescriptorPool::from_file_descriptor_set(set)?,
-        &Facts::read()?,
-    );
+    let found = differences(&DescriptorPool::from_file_descriptor_set(set)?, &Facts::read()?);
 
     let expected = Facts::read()?.marked_lines() + 1;
     assert_eq!(found.len(), expected, "{}", found.join("\n"));
     let missing = "field csi.v1.Topology.segments is missing in proto";
-    assert!(
-        found.iter().any(|line| line.starts_with(missing)),
-        "{}",
-        found.join("\n")
-    );
+    assert!(found.iter().any(|line| line.starts_with(missing)), "{}", found.join("\n"));
     Ok(())
 }

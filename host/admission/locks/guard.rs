@@ -18,7 +18,7 @@ impl Guard {
     ///
     /// # Errors
     /// The first object in conflict; what was held before stays held.
-    pub fn extend(&mut self, set: LockSet, holder: &Holder) -> Result<(), Conflict> {
+    pub fn extend(&mut self, set: &LockSet, holder: &Holder) -> Result<(), Conflict> {
         let added = self.table.grab(set, holder, &self.keys)?;
         self.keys.extend(added);
         Ok(())

@@ -35,7 +35,7 @@ impl LockTable {
     ///
     /// # Errors
     /// The first object in conflict, and what is pending for it.
-    pub fn try_lock(&self, set: LockSet, holder: &Holder) -> Result<Guard, Conflict> {
+    pub fn try_lock(&self, set: &LockSet, holder: &Holder) -> Result<Guard, Conflict> {
         let keys = self.grab(set, holder, &[])?;
         Ok(Guard::new(self.clone(), keys))
     }
@@ -45,12 +45,17 @@ impl LockTable {
     ///
     /// # Errors
     /// As `try_lock`.
-    pub async fn lock_after_steps(&self, set: LockSet, holder: &Holder, patience: Duration) -> Result<Guard, Conflict> {
+    pub async fn lock_after_steps(
+        &self,
+        set: &LockSet,
+        holder: &Holder,
+        patience: Duration,
+    ) -> Result<Guard, Conflict> {
         let until = tokio::time::Instant::now() + patience;
         loop {
             // Listening begins before the attempt: a release between the two is not missed.
             let released = self.released.notified();
-            match self.try_lock(set.clone(), holder) {
+            match self.try_lock(set, holder) {
                 Err(conflict) if conflict.kind == HolderKind::Step => {
                     if tokio::time::timeout_at(until, released).await.is_err() {
                         return Err(conflict);
@@ -69,12 +74,12 @@ impl LockTable {
     /// Takes the set; objects in `own` are held by the same call already and are passed over.
     pub(super) fn grab(
         &self,
-        set: LockSet,
+        set: &LockSet,
         holder: &Holder,
         own: &[(ObjectKey, Access)],
     ) -> Result<Vec<(ObjectKey, Access)>, Conflict> {
         let mut held = self.lock();
-        let wanted: Vec<_> = set.into_iter().filter(|(key, _)| !own.iter().any(|(mine, _)| mine == key)).collect();
+        let wanted: Vec<_> = set.iter().filter(|(key, _)| !own.iter().any(|(mine, _)| mine == key)).cloned().collect();
         for (key, access) in &wanted {
             if let Some(other) = held.get(key)
                 && (other.access == Access::Exclusive || *access == Access::Exclusive)

@@ -27,13 +27,10 @@ impl Backend<'_> {
         self.write_mark(section, &volume.id, &mark)
     }
 
-    /// Makes a mounted file system as large as its volume, if it is not known to be.
-    pub(super) fn fill_device(&self, section: Section, volume: &VolumeRecord) -> Result<()> {
+    /// Whether the file system is not known to be as large as its volume.
+    pub(super) fn is_too_small(&self, section: Section, volume: &VolumeRecord) -> Result<bool> {
         let mark = self.file_system_mark(section, &volume.id)?;
-        if volume.file_system_bytes.max(mark.bytes) >= volume.capacity_bytes {
-            return Ok(());
-        }
-        self.grow_device(section, volume).map(|_| ())
+        Ok(volume.file_system_bytes.max(mark.bytes) < volume.capacity_bytes)
     }
 
     /// Takes up the image's size in the device, and in the file system if it has one. Returns the

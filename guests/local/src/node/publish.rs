@@ -98,14 +98,8 @@ impl Backend<'_> {
         };
         let bind = BindRequest { volume: id.clone(), source, target: target.clone(), access };
         self.host.bind(&bind).map_err(refusal::of_host)?;
-        match (access, fit::asked_group(&request.volume_capability)) {
-            (Access::ReadWrite, group) => self.give_to_group(id, target, group),
-            (Access::ReadOnly, Some(_)) => {
-                self.host.warn("publish", &format!("volume {id} is read-only here and keeps its group"));
-                Ok(())
-            }
-            (Access::ReadOnly, None) => Ok(()),
-        }
+        let group = request.volume_capability.mount().and_then(fit::asked_group);
+        self.give_to_group(id, target, access, group)
     }
 
     fn undo_publish(&self, section: Section, id: &str, path: &str, before: &UseRecord) {

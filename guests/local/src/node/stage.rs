@@ -103,13 +103,17 @@ impl Backend<'_> {
             options: mounting.wish.mount_flags.clone(),
             access: mounting.access,
         };
-        self.host.mount_device(&request).map_err(refusal::of_host)?;
-        if mounting.access == Access::ReadOnly {
-            return Ok(());
+        let grows = mounting.access == Access::ReadWrite && self.is_too_small(section, volume)?;
+        if grows {
+            // Some file systems can grow only before they are mounted, some only afterwards.
+            self.host.grow(&volume.id).map_err(refusal::of_host)?;
         }
-        self.fill_device(section, volume)?;
-        let group = mounting.wish.volume_mount_group.as_deref().and_then(|group| group.parse().ok());
-        self.give_to_group(&volume.id, mounting.target, group)
+        self.host.mount_device(&request).map_err(refusal::of_host)?;
+        if grows {
+            self.grow_device(section, volume)?;
+        }
+        let group = fit::asked_group(mounting.wish);
+        self.give_to_group(&volume.id, mounting.target, mounting.access, group)
     }
 
     /// Makes the loop device of an image.
@@ -117,11 +121,15 @@ impl Backend<'_> {
         self.host.attach_image(id, &self.file(section, id, IMAGE), access).map_err(refusal::of_host)
     }
 
-    /// Gives what is mounted to a group, if one was asked for.
-    pub(super) fn give_to_group(&self, id: &str, target: &str, group: Option<u32>) -> Result<()> {
-        match group {
-            Some(group) => self.host.set_group(id, target, group).map_err(refusal::of_host),
-            None => Ok(()),
+    /// Gives what is mounted to a group, if one was asked for and it can be written.
+    pub(super) fn give_to_group(&self, id: &str, target: &str, access: Access, group: Option<u32>) -> Result<()> {
+        match (group, access) {
+            (Some(group), Access::ReadWrite) => self.host.set_group(id, target, group).map_err(refusal::of_host),
+            (Some(_), Access::ReadOnly) => {
+                self.host.warn("group", &format!("volume {id} is read-only here and keeps its group"));
+                Ok(())
+            }
+            (None, _) => Ok(()),
         }
     }
 

@@ -46,8 +46,10 @@ impl Backend<'_> {
         self.intent_at(&self.removal_key(section, id))
     }
 
-    /// Closes the making of an object, in one commit with what the index learns.
+    /// Closes the making of an object, in one commit with what the index learns. The results of its
+    /// jobs are needed no more.
     pub(crate) fn close_making(&self, object: &Draft, index: Commit) -> Result<()> {
+        self.end_jobs(object.section, &object.id)?;
         self.host.commit(&self.without_making(index, object))
     }
 

@@ -215,12 +215,18 @@ impl Backend<'_> {
 
     /// Removes what an unfinished object has, with the jobs that work on it.
     fn discard(&self, section: Section, id: &str) -> Result<()> {
+        self.end_jobs(section, id)?;
+        self.erase(section, id)
+    }
+
+    /// Ends the host's jobs for an object and makes it forget their results.
+    pub(super) fn end_jobs(&self, section: Section, id: &str) -> Result<()> {
         for (_, id) in self.with_members(section, id)? {
             for key in [copy_key(&id), format_key(&id)] {
                 self.host.cancel_job(&key).map_err(refusal::of_host)?;
             }
         }
-        self.erase(section, id)
+        Ok(())
     }
 }
 

@@ -90,23 +90,31 @@ impl Backend<'_> {
 
     fn copy_file(&self, from: &str, to: &str, sharing: Sharing) -> Result<Progress> {
         let source = self.status_of(from)?.ok_or_else(|| changed(from))?;
+        let by_job = sharing == Sharing::Impossible && source.length > SMALL;
+        let key = format!("copy {to}");
         if self.status_of(to)?.is_some_and(|copy| is_current(&copy, &source)) {
-            return Ok(Progress::Done);
+            return if by_job { self.end_job(&key) } else { Ok(Progress::Done) };
         }
         if sharing == Sharing::Possible {
             self.remove_file(to)?;
             self.host.reflink(from, to).map_err(refusal::of_host)?;
             return Ok(Progress::Done);
         }
-        if source.length <= SMALL {
+        if !by_job {
             self.disk.copy(from, to).map_err(|error| refusal::of_disk("copy", from, &error))?;
             return Ok(Progress::Done);
         }
-        match self.host.run_job(&format!("copy {to}"), &Job::copy_all(from, to), self.patience()) {
-            Ok(JobState::Done(_)) => Ok(Progress::Done),
+        match self.host.run_job(&key, &Job::copy_all(from, to), self.patience()) {
+            Ok(JobState::Done(_)) => self.end_job(&key),
             Ok(JobState::Running(_)) => Ok(Progress::UnderWay),
             Ok(JobState::Failed(error)) | Err(error) => Err(refusal::of_host(error)),
         }
+    }
+
+    /// Makes the host forget the result of a job that is done.
+    fn end_job(&self, key: &str) -> Result<Progress> {
+        self.host.cancel_job(key).map_err(refusal::of_host)?;
+        Ok(Progress::Done)
     }
 
     fn copy_link(&self, from: &str, to: &str) -> Result<Progress> {

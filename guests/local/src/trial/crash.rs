@@ -112,6 +112,8 @@ pub(crate) fn assert_clean(world: &World, when: &str) {
     assert_eq!(records.count(), world.volumes().len(), "{when}: the index and the pool differ in volumes");
     let intents: Vec<String> = world.state.borrow().keys().filter(|key| key.starts_with("intent/")).cloned().collect();
     assert!(intents.is_empty(), "{when}: {intents:?} are left");
+    let jobs = world.jobs.done.borrow();
+    assert!(jobs.is_empty(), "{when}: the results of {jobs:?} are still remembered");
 }
 
 fn nothing(world: &World) -> Ids {

@@ -19,7 +19,7 @@ pub(crate) const AVAILABLE: u64 = 64 << 30;
 /// The jobs that the host remembers, and what tests want of them.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    done: RefCell<BTreeSet<String>>,
+    pub(crate) done: RefCell<BTreeSet<String>>,
     asked: RefCell<BTreeMap<String, u32>>,
     /// As often a job must be asked for before it is done.
     pub(crate) slowness: Cell<u32>,

@@ -34,9 +34,8 @@ pub(crate) fn asked_file_system(mount: &MountVolume) -> Option<&str> {
 }
 
 /// The group that shall own the files; none: nobody asked, or it is not a number (see [`check`]).
-pub(crate) fn asked_group(capability: &VolumeCapability) -> Option<u32> {
-    let group = capability.mount()?.volume_mount_group.as_deref()?;
-    group.parse().ok()
+pub(crate) fn asked_group(mount: &MountVolume) -> Option<u32> {
+    mount.volume_mount_group.as_deref()?.parse().ok()
 }
 
 /// The word for a mode, as records have it.

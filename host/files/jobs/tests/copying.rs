@@ -196,7 +196,7 @@ fn copy_and_be_killed(place: &str) -> ! {
         match files.run_job("key", copy("a", "b", &[]), Duration::from_millis(1), Origin::default()).unwrap() {
             JobState::Running(progress) if progress.done_bytes < 8 * MIB => {}
             JobState::Running(_) => {
-                rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap()
+                rustix::process::kill_process(rustix::process::getpid(), rustix::process::Signal::KILL).unwrap();
             }
             ended @ (JobState::Done(_) | JobState::Failed(_)) => {
                 panic!("ended before it was killed: {ended:?}")

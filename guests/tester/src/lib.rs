@@ -1,0 +1,45 @@
+//! A backend that does what it is told, for the integration tests.
+//!
+//! It has every interface of CSI and keeps its objects in the host's state and nowhere else. Ids
+//! follow from names (`vol-NAME`, `snap-NAME`, `group-NAME`), so that a test knows them beforehand.
+//! Before each call it looks for an instruction (`act.rs`): refuse, crash, wait, answer nonsense.
+//! Instructions come through the front door, as volumes with special names (`control.rs`): a test
+//! then needs no other way into a sandboxed guest than the one that every client has.
+
+mod act;
+mod attachment;
+mod control;
+mod groups;
+mod health;
+mod listing;
+mod metadata;
+mod node;
+mod records;
+mod snapshots;
+mod volumes;
+mod works;
+
+use drivebay_sdk::identity::{Feature, Readiness};
+use drivebay_sdk::{Identity, Result};
+
+struct Tester;
+
+impl Identity for Tester {
+    const NAME: &'static str = "tester.drivebay.dev";
+    const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+
+    fn features() -> Vec<Feature> {
+        vec![Feature::Clone, Feature::PublishReadonly, Feature::OnlineExpansion, Feature::SingleNodeMultiWriter]
+    }
+
+    fn probe() -> Result<Readiness> {
+        act::quietly("probe", "host")?;
+        Ok(Readiness::Ready)
+    }
+}
+
+drivebay_sdk::export!(
+    Tester: identity, volumes, volume_listing, capacity, attachment, expansion, modification,
+    volume_health, snapshots, group_snapshots, snapshot_metadata, node, node_staging, node_stats,
+    node_expansion, node_health, background, recovery
+);

@@ -1,0 +1,27 @@
+//! Volumes looked up and listed in pages.
+
+use drivebay_sdk::types::{StringMap, Volume, VolumeStatus};
+use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
+use drivebay_sdk::{Result, VolumeListing, listing};
+
+use crate::records::{Kept, Record};
+use crate::{Tester, act};
+
+impl VolumeListing for Tester {
+    fn list_volumes(request: ListVolumesRequest) -> Result<ListVolumesResponse> {
+        act::enter("list-volumes", "all", &StringMap::new())?;
+        let entries = Kept::all()?.into_iter().map(|kept| entry(kept.volume));
+        let token = request.starting_token.as_deref();
+        let page = listing::page(entries, |e| &e.volume.volume_id, request.max_entries, token)?;
+        Ok(ListVolumesResponse { entries: page.entries, next_token: page.next_token })
+    }
+
+    fn get_volume(request: GetVolumeRequest) -> Result<VolumeEntry> {
+        act::enter("get-volume", &request.volume_id, &StringMap::new())?;
+        Ok(entry(Kept::get(&request.volume_id)?.volume))
+    }
+}
+
+fn entry(volume: Volume) -> VolumeEntry {
+    VolumeEntry { volume, status: VolumeStatus { published_node_ids: Vec::new(), volume_condition: None } }
+}

@@ -1,0 +1,192 @@
+//! `drivebay demo`: the built-in backend on a directory, and a client of its own that walks through a
+//! volume's life over the sockets. It configures and drives a host like any other; nothing in the
+//! host knows of it, so what it shows is what a driver does.
+
+mod node;
+mod steps;
+#[cfg(test)]
+mod tests;
+mod walk;
+
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Parser;
+use tokio_util::sync::CancellationToken;
+
+use super::{Exit, asked_to_stop, print, say};
+use crate::config::{
+    BackendConfig, BackgroundConfig, ComponentSource, Config, DRAIN, DirectoryGrant, Grants, HostConfig,
+    InstancePolicy, SOCKET_MODE, Sockets, units,
+};
+use crate::host::Host;
+use crate::sandbox::limits::Limits;
+use node::NodeWork;
+use walk::Walk;
+
+/// The node that this machine plays.
+const NODE_ID: &str = "demo-a";
+
+const EXAMPLES: &str = "As root it also mounts the volumes; without, it does all that needs no root. The data \
+stay in DIR, and the next demo there goes on with them.
+
+Examples:
+  drivebay demo
+  sudo drivebay demo --dir /tmp/demo --once
+  drivebay demo --no-walk";
+
+/// What `demo` is told.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// Where sockets and data lie; made if it is not there.
+    #[arg(long, value_name = "DIR", default_value = "./drivebay-demo")]
+    dir: PathBuf,
+    /// End after the walk; the exit status tells whether all went well.
+    #[arg(long, conflicts_with = "no_walk")]
+    once: bool,
+    /// Serve only.
+    #[arg(long)]
+    no_walk: bool,
+}
+
+/// Where everything is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Place {
+    csi: PathBuf,
+    addons: PathBuf,
+    pool: PathBuf,
+    state: PathBuf,
+    /// Where volumes are staged and published.
+    mounts: PathBuf,
+}
+
+/// How a walk ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Walked {
+    Well,
+    Badly,
+    /// The person at the terminal had enough.
+    Stopped,
+}
+
+/// Runs the demo.
+pub(crate) fn run(args: &Args) -> Exit {
+    let place = match Place::below(&args.dir) {
+        Ok(place) => place,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            return Exit::Usage;
+        }
+    };
+    match demonstrate(args, &place) {
+        Ok(exit) => exit,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            Exit::Failed
+        }
+    }
+}
+
+fn demonstrate(args: &Args, place: &Place) -> Result<Exit> {
+    let work = NodeWork::here();
+    std::fs::create_dir_all(&place.pool)
+        .with_context(|| format!("{} cannot be made; choose another place with --dir", place.pool.display()))?;
+    let config = config(place, work);
+    // Before the runtime: the helper must be started while there are no threads.
+    let helper = Host::spawn_helper(&config)?;
+    super::runtime()?.block_on(async {
+        let host = Host::start(config, helper).await?;
+        let walked = if args.no_walk { Walked::Well } else { walk(place, work).await };
+        if walked == Walked::Stopped || args.once {
+            host.stop().await?;
+            // Whoever asked for one walk wants to know that it came to its end.
+            let done = walked == Walked::Well || (walked == Walked::Stopped && !args.once);
+            return Ok(if done { Exit::Done } else { Exit::Failed });
+        }
+        print(&invitation(place));
+        host.serve_until(asked_to_stop()).await?;
+        Ok(Exit::Done)
+    })
+}
+
+/// Walks to the end; when told to stop before, what the walk has made is still taken away.
+async fn walk(place: &Place, work: NodeWork) -> Walked {
+    let stop = CancellationToken::new();
+    let walking = Walk::go(place, work, stop.clone());
+    tokio::pin!(walking);
+    let ended = tokio::select! {
+        ended = &mut walking => ended,
+        () = asked_to_stop() => {
+            stop.cancel();
+            walking.await
+        }
+    };
+    match ended {
+        Ok(()) => Walked::Well,
+        Err(steps::Halt::Stopped) => Walked::Stopped,
+        Err(steps::Halt::Failed) => Walked::Badly,
+    }
+}
+
+impl Place {
+    /// # Errors
+    /// When the path is too long for sockets.
+    fn below(directory: &Path) -> Result<Self> {
+        let directory = std::path::absolute(directory).context("--dir is no path")?;
+        let socket = |name: &str| {
+            units::socket(&directory.join(name).to_string_lossy()).map_err(|words| anyhow::anyhow!("--dir: {words}"))
+        };
+        Ok(Self {
+            csi: socket("csi.sock")?,
+            addons: socket("addons.sock")?,
+            pool: directory.join("data/pool"),
+            state: directory.join("data/state"),
+            mounts: directory.join("mounts"),
+        })
+    }
+}
+
+fn config(place: &Place, work: NodeWork) -> Config {
+    let backend = BackendConfig {
+        name: "local".to_owned(),
+        component: ComponentSource::Local,
+        sockets: Sockets {
+            csi: Some(place.csi.clone()),
+            addons: Some(place.addons.clone()),
+            mode: SOCKET_MODE,
+            ..Sockets::default()
+        },
+        node_id: Some(NODE_ID.to_owned()),
+        settings: Vec::new(),
+        alpha: true,
+        legacy_condition: false,
+        digest: None,
+        grants: Grants {
+            directories: vec![DirectoryGrant { host: place.pool.clone(), guest: "/pool".to_owned(), write: true }],
+            http: Vec::new(),
+            node: work.mounts(),
+        },
+        limits: Limits::default(),
+        instances: InstancePolicy::Fresh,
+        drain: DRAIN,
+        background: BackgroundConfig::default(),
+    };
+    let host = HostConfig { state: place.state.clone(), admin: None, http: None };
+    Config { host, backends: vec![backend] }
+}
+
+/// What a person can do now.
+fn invitation(place: &Place) -> String {
+    let (csi, addons) = (place.csi.display(), place.addons.display());
+    format!(
+        "
+Serving on unix://{csi} and unix://{addons} until Ctrl-C. In another terminal, try:
+  drivebay call --socket {csi} Identity/GetPluginInfo
+  drivebay call --socket {csi} Controller/CreateVolume '{{\"name\": \"mine\", \"capacity_range\": \
+{{\"required_bytes\": 67108864}}, \"volume_capabilities\": [{{\"mount\": {{\"fs_type\": \"ext4\"}}, \
+\"access_mode\": {{\"mode\": \"SINGLE_NODE_WRITER\"}}}}]}}'
+  drivebay call --socket {csi} Controller/ListVolumes
+  drivebay call --socket {addons} identity.Identity/GetCapabilities"
+    )
+}

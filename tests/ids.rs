@@ -1,0 +1,76 @@
+//! Which test proves which rule of the protocols. The ids are those of the traps (T) and decisions (D)
+//! that comments in the sources name; a rule without a test, or a test that is gone, fails here.
+
+use std::path::Path;
+
+/// Every rule that needs a test of its own.
+const REQUIRED: [&str; 12] = ["T1", "T2", "T4", "T5", "T6", "T7", "T10", "D1", "D5", "D6", "D7", "D8"];
+
+/// A rule, and a test as file and function.
+const PROOFS: [(&str, &str, &str); 27] = [
+    ("T1", "host/wire/check/tests/traps.rs", "t1_relative_paths_pass_where_a_volume_is_only_looked_for"),
+    ("T1", "tests/traps.rs", "t1_a_relative_path_of_an_unknown_volume_is_not_found"),
+    ("T2", "host/wire/check/tests/traps.rs", "t2_members_of_a_group_snapshot_may_be_left_out"),
+    ("T2", "tests/traps.rs", "t2_an_unknown_group_snapshot_has_no_members_to_name"),
+    ("T4", "host/wire/check/tests/traps.rs", "t4_contexts_may_have_keys_that_the_client_added"),
+    ("T4", "tests/traps.rs", "t4_clients_add_keys_to_the_context"),
+    ("T5", "host/wire/check/tests/traps.rs", "t5_maps_of_clients_may_pass_the_limits_of_the_specification"),
+    ("T5", "tests/traps.rs", "t5_certificates_are_longer_than_the_specification_allows"),
+    ("T6", "host/wire/check/tests/traps.rs", "t6_ephemeral_volumes_are_published_without_staging"),
+    ("T6", "tests/traps.rs", "t6_ephemeral_volumes_are_published_without_staging"),
+    ("T7", "host/wire/check/tests/traps.rs", "t7_any_form_of_id_passes_where_unknown_is_success"),
+    ("T7", "tests/traps.rs", "t7_deleting_what_never_was_is_success"),
+    ("T10", "host/wire/check/tests/traps.rs", "t10_unknown_modes_are_refused"),
+    ("T10", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
+    ("D1", "tests/contract/mod.rs", "the_served_contract_is_the_released_one"),
+    ("D1", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
+    ("D5", "host/error/tests.rs", "an_unknown_outcome_of_a_change_is_never_final"),
+    ("D5", "host/error/tests.rs", "replication_faults_are_unknown"),
+    ("D5", "tests/calls.rs", "a_crash_leaves_the_outcome_open_and_the_host_up"),
+    ("D5", "tests/limits.rs", "waiting_without_end"),
+    ("D6", "host/wire/check/tests/traps.rs", "d6_names_and_ids_are_held_to_their_size"),
+    ("D7", "tests/locks.rs", "every_pair_of_changes"),
+    ("D7", "tests/locks.rs", "what_shares_nothing_or_only_reads_goes_together"),
+    ("D7", "tests/calls.rs", "a_call_goes_on_after_its_deadline"),
+    ("D8", "tests/calls.rs", "probe_tells_how_the_backend_feels_and_never_fails"),
+    ("D8", "tests/recovery.rs", "nobody_is_let_in_before_recovery_succeeds"),
+    ("D8", "tests/calls.rs", "identity_answers_while_every_place_is_taken"),
+];
+
+/// Whether a text has a function of this name that runs as a test.
+fn has_test(text: &str, name: &str) -> bool {
+    let lines: Vec<_> = text.lines().map(str::trim).collect();
+    let declared = [format!("fn {name}("), format!("async fn {name}(")];
+    let at = lines.iter().position(|line| declared.iter().any(|start| line.starts_with(start.as_str())));
+    let Some(at) = at else { return false };
+    let marks: Vec<_> =
+        lines[..at].iter().rev().take_while(|line| line.starts_with("#[") || line.starts_with("//")).collect();
+    let runs = marks.iter().any(|mark| mark.starts_with("#[test]") || mark.starts_with("#[tokio::test"));
+    runs && !marks.iter().any(|mark| mark.starts_with("#[ignore"))
+}
+
+#[test]
+fn every_rule_has_a_test() {
+    for id in REQUIRED {
+        assert!(PROOFS.iter().any(|(proved, ..)| *proved == id), "{id} has no test");
+    }
+}
+
+#[test]
+fn every_named_test_is_there() {
+    for (id, file, name) in PROOFS {
+        assert!(REQUIRED.contains(&id), "{id} is no rule");
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        assert!(has_test(&text, name), "{id}: {file} has no test {name}");
+    }
+}
+
+#[test]
+fn what_does_not_run_is_no_test() {
+    assert!(has_test("#[test]\n/// D1\nfn a() {}", "a") && has_test("  #[tokio::test]\n  async fn a() {}", "a"));
+    for text in
+        ["fn a() {}", "#[test]\nfn ab() {}", "#[test]\n#[ignore = \"x\"]\nfn a() {}", "#[test]\nfn b() {}\nfn a() {}"]
+    {
+        assert!(!has_test(text, "a"), "{text}");
+    }
+}

@@ -1,0 +1,31 @@
+//! The integration tests, one binary: the real program as a process, real components, real sockets.
+//! It owns no helper that only one module uses. One binary, because linking the host is what takes
+//! long.
+#![allow(unreachable_pub, reason = "in a binary there is no outside; `pub` says what a module offers to the others")]
+
+#[cfg(test)]
+mod background;
+#[cfg(test)]
+mod calls;
+#[cfg(test)]
+mod contract;
+#[cfg(test)]
+mod ids;
+#[cfg(test)]
+mod languages;
+#[cfg(test)]
+mod layering;
+#[cfg(test)]
+mod limits;
+#[cfg(test)]
+mod loading;
+#[cfg(test)]
+mod locks;
+#[cfg(test)]
+mod recovery;
+#[cfg(test)]
+mod redaction;
+#[cfg(test)]
+mod support;
+#[cfg(test)]
+mod traps;

@@ -1,0 +1,233 @@
+//! Secrets of requests show nowhere: not in the log at its loudest, not in a status, not on disk,
+//! also when the backend itself says them. Which fields are secret is read from the contract's own
+//! marks, so a field that is marked tomorrow is tested tomorrow.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+use drivebay::wire::pb::csi::v1::CreateVolumeRequest;
+use prost_reflect::{
+    DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, MethodDescriptor, ReflectMessage as _, Value,
+};
+use serde_json::{Value as Json, json};
+use tonic::Code;
+
+use crate::support::{Guest, Options, TestHost, expect, refused, requests, wire};
+
+/// A well-formed request of every method of `csi.v1` that carries secrets, and under which operation
+/// and object the test backend knows it.
+#[expect(clippy::too_many_lines, reason = "a table, one row a method")]
+fn methods() -> Vec<(&'static str, &'static str, &'static str, Json)> {
+    let capability = json!({
+        "mount": { "fsType": "ext4", "mountFlags": [FLAG] }, "accessMode": { "mode": "SINGLE_NODE_WRITER" }
+    });
+    let volume = json!({ "volumeId": "vol-v" });
+    let with = |base: &Json, more: Json| {
+        let mut all = base.as_object().unwrap().clone();
+        all.extend(more.as_object().unwrap().clone());
+        Json::Object(all)
+    };
+    let capable = with(&volume, json!({ "volumeCapability": capability }));
+    let capabilities = json!({ "volumeCapabilities": [capability] });
+    let staged = with(&capable, json!({ "stagingTargetPath": "/nowhere/staging" }));
+    let snapshot = json!({ "snapshotId": "snap-s" });
+    let group = json!({ "groupSnapshotId": "group-g" });
+    vec![
+        ("Controller.CreateVolume", "create-volume", "n", with(&capabilities, json!({ "name": "n" }))),
+        ("Controller.DeleteVolume", "delete-volume", "vol-v", volume.clone()),
+        (
+            "Controller.ControllerPublishVolume",
+            "attach-volume",
+            "vol-v",
+            with(&capable, json!({ "nodeId": "tester-node" })),
+        ),
+        ("Controller.ControllerUnpublishVolume", "detach-volume", "vol-v", volume.clone()),
+        ("Controller.ValidateVolumeCapabilities", "validate-volume-capabilities", "vol-v", with(&volume, capabilities)),
+        (
+            "Controller.ControllerModifyVolume",
+            "modify-volume",
+            "vol-v",
+            with(&volume, json!({ "mutableParameters": { "a": "b" } })),
+        ),
+        (
+            "Controller.ControllerExpandVolume",
+            "expand-volume",
+            "vol-v",
+            with(&volume, json!({ "capacityRange": { "requiredBytes": "5" } })),
+        ),
+        ("Controller.ControllerGetVolumeHealth", "get-volume-health", "vol-v", volume.clone()),
+        ("Controller.ControllerListVolumeHealth", "list-volume-health", "all", json!({})),
+        ("Controller.CreateSnapshot", "create-snapshot", "m", json!({ "name": "m", "sourceVolumeId": "vol-v" })),
+        ("Controller.DeleteSnapshot", "delete-snapshot", "snap-s", snapshot.clone()),
+        ("Controller.ListSnapshots", "list-snapshots", "all", json!({})),
+        ("Controller.GetSnapshot", "get-snapshot", "snap-s", snapshot.clone()),
+        (
+            "GroupController.CreateVolumeGroupSnapshot",
+            "create-group-snapshot",
+            "g",
+            json!({ "name": "g", "sourceVolumeIds": ["vol-v"] }),
+        ),
+        ("GroupController.GetVolumeGroupSnapshot", "get-group-snapshot", "group-g", group.clone()),
+        ("GroupController.DeleteVolumeGroupSnapshot", "delete-group-snapshot", "group-g", group),
+        ("SnapshotMetadata.GetMetadataAllocated", "get-allocated", "snap-s", snapshot),
+        (
+            "SnapshotMetadata.GetMetadataDelta",
+            "get-delta",
+            "snap-t",
+            json!({ "baseSnapshotId": "snap-s", "targetSnapshotId": "snap-t" }),
+        ),
+        ("Node.NodeStageVolume", "stage-volume", "vol-v", staged.clone()),
+        (
+            "Node.NodePublishVolume",
+            "publish-volume",
+            "vol-v",
+            with(&staged, json!({ "targetPath": "/nowhere/target" })),
+        ),
+        (
+            "Node.NodeExpandVolume",
+            "node-expand-volume",
+            "vol-v",
+            with(&staged, json!({ "volumePath": "/nowhere/target" })),
+        ),
+        ("Node.NodeGetStorageHealth", "get-storage-health", "host", json!({})),
+    ]
+}
+
+/// A mount flag may hold a secret, so the host says none by itself; an answer may repeat it to the
+/// client that sent it (`ValidateVolumeCapabilities` must).
+const FLAG: &str = "password=c4n4ry-fl4g";
+
+/// Secret values, counted, that look different in both alphabets of base 64.
+#[derive(Debug, Default)]
+struct Canaries(Vec<String>);
+
+impl Canaries {
+    fn next(&mut self) -> String {
+        let canary = format!("c4n4ry~{}?>>?ÿ", self.0.len());
+        self.0.push(canary.clone());
+        canary
+    }
+
+    /// Puts a fresh value, or several, into every secret field of a request. Gives how many fields.
+    fn fill(&mut self, request: &mut DynamicMessage) -> usize {
+        let fields: Vec<_> = request.descriptor().fields().filter(is_secret).collect();
+        for field in &fields {
+            let value = if field.is_map() {
+                let entry = |key: &str, canary: String| (MapKey::String(key.to_owned()), Value::String(canary));
+                Value::Map([entry("user", self.next()), entry("key", self.next())].into())
+            } else {
+                Value::String(self.next())
+            };
+            request.set_field(field, value);
+        }
+        fields.len()
+    }
+
+    /// Where a canary, plain or in base 64, stands in a text.
+    fn found_in(&self, text: &str) -> Option<String> {
+        let forms = |canary: &String| [canary.clone(), STANDARD_NO_PAD.encode(canary), URL_SAFE_NO_PAD.encode(canary)];
+        self.0.iter().flat_map(forms).find(|form| text.contains(form.as_str()))
+    }
+}
+
+fn is_secret(field: &FieldDescriptor) -> bool {
+    let marks = field.options();
+    marks.extensions().any(|(mark, value)| mark.full_name() == "csi.v1.csi_secret" && value.as_bool() == Some(true))
+}
+
+fn has_secret(message: &MessageDescriptor) -> bool {
+    message.fields().any(|field| is_secret(&field))
+}
+
+fn secret_methods() -> Vec<MethodDescriptor> {
+    let contracts = wire::contracts();
+    let services = contracts.services().filter(|service| service.package_name() == "csi.v1");
+    let methods: Vec<_> = services.flat_map(|service| service.methods().collect::<Vec<_>>()).collect();
+    methods.into_iter().filter(|method| has_secret(&method.input())).collect()
+}
+
+fn name_of(method: &MethodDescriptor) -> String {
+    format!("{}.{}", method.parent_service().name(), method.name())
+}
+
+/// A volume, two snapshots for a difference, and a group snapshot of one member.
+async fn prepare(host: &TestHost) {
+    let separator = '\u{1f}';
+    let volume = format!("4096{separator}none{separator}{separator}made by the test");
+    let snapshot = format!("vol-v{separator}4096{separator}1{separator}");
+    let member = format!("{snapshot}group-g");
+    let wishes = [
+        ("set:volume/vol-v", volume.as_str()),
+        ("set:snapshot/snap-s", &snapshot),
+        ("set:snapshot/snap-t", &snapshot),
+        ("set:snapshot/snap-member", &member),
+        // What an earlier creation made would count as the group's, too.
+        ("unset:snapshot/snap-group-g-vol-v", ""),
+    ];
+    host.control(&wishes).await;
+}
+
+#[test]
+fn the_table_has_every_method_with_secrets() {
+    let mut marked: Vec<_> = secret_methods().iter().map(name_of).collect();
+    let mut listed: Vec<_> = methods().into_iter().map(|(name, ..)| name.to_owned()).collect();
+    marked.sort();
+    listed.sort();
+    assert_eq!(marked, listed);
+}
+
+#[tokio::test]
+async fn secrets_show_nowhere() {
+    let mut host = TestHost::start(Guest::TESTER, Options::default().log("trace").limit("log-burst", "8MiB")).await;
+    let (mut canaries, table) = (Canaries::default(), methods());
+    for method in secret_methods() {
+        let (_, operation, object, json) = table.iter().find(|(name, ..)| *name == name_of(&method)).unwrap();
+        let channel = host.connect().await;
+        for leaks in [true, false] {
+            prepare(&host).await;
+            let key = format!("act/{operation}/{object}");
+            let wish = if leaks { format!("set:{key}") } else { format!("unset:{key}") };
+            host.control(&[(&wish, "leak")]).await;
+            let mut request = DynamicMessage::deserialize(method.input(), json.clone()).unwrap();
+            assert!(canaries.fill(&mut request) > 0);
+            let answer = wire::call(channel.clone(), &method, &request).await;
+            assert_eq!(answer.is_err(), leaks, "{}: {answer:?}", name_of(&method));
+            let said = format!("{answer:?}");
+            assert!(!leaks || said.contains("leaked *** and ***"), "{said}");
+            assert_eq!(canaries.found_in(&said), None, "{said}");
+            assert!(answer.is_ok() || !said.contains(FLAG), "{said}");
+        }
+        // Refused before the backend sees it: nothing but secrets in the request.
+        let mut request = DynamicMessage::new(method.input());
+        canaries.fill(&mut request);
+        let said = format!("{:?}", wire::call(channel, &method, &request).await);
+        assert_eq!(canaries.found_in(&said), None, "{said}");
+    }
+    host.stop().await;
+
+    let log = host.log.text();
+    let leaked = ["on stdout: *** and ***", "on stderr: *** and ***", "in the log: *** and ***", "in base64: ***"];
+    for line in leaked {
+        assert!(log.matches(line).count() >= table.len(), "the backend did say its secrets: {line}");
+    }
+    assert!(log.contains("TRACE"), "the log is at its loudest");
+    let line = log.lines().find(|line| line.contains(FLAG) || canaries.found_in(line).is_some());
+    assert_eq!(line, None);
+    for file in std::fs::read_dir(host.state()).unwrap().map(|entry| entry.unwrap().path()) {
+        if file.is_file() {
+            let bytes = String::from_utf8_lossy(&std::fs::read(&file).unwrap()).into_owned();
+            assert!(!bytes.contains(FLAG) && canaries.found_in(&bytes).is_none(), "{}", file.display());
+        }
+    }
+}
+
+/// Too short to be replaced in every ordinary word: whoever says it is not heard.
+#[tokio::test]
+async fn words_with_a_short_secret_are_dropped() {
+    let host = TestHost::tester().await;
+    host.instruct("create-volume", "a", "leak").await;
+    let secrets = [("pin".to_owned(), "q7!".to_owned())].into();
+    let request = CreateVolumeRequest { secrets, ..requests::create("a") };
+    let status = refused(host.controller().await.create_volume(request).await);
+    expect(&status, Code::Unavailable, "hold a secret and are not shown");
+    assert!(!host.log.text().contains("q7!") && !status.message().contains("q7!"));
+}

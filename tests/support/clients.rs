@@ -1,0 +1,33 @@
+//! gRPC clients of a host under test: the generated ones, over its socket.
+
+use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
+use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay::wire::pb::csi::v1::identity_client::IdentityClient;
+use drivebay::wire::pb::csi::v1::node_client::NodeClient;
+use tonic::transport::{Channel, Endpoint};
+
+use super::TestHost;
+
+impl TestHost {
+    /// A connection of its own.
+    pub async fn connect(&self) -> Channel {
+        let uri = format!("unix://{}", self.socket().display());
+        Endpoint::try_from(uri).unwrap().connect().await.expect("the host listens")
+    }
+
+    pub async fn identity(&self) -> IdentityClient<Channel> {
+        IdentityClient::new(self.connect().await)
+    }
+
+    pub async fn controller(&self) -> ControllerClient<Channel> {
+        ControllerClient::new(self.connect().await)
+    }
+
+    pub async fn groups(&self) -> GroupControllerClient<Channel> {
+        GroupControllerClient::new(self.connect().await)
+    }
+
+    pub async fn node(&self) -> NodeClient<Channel> {
+        NodeClient::new(self.connect().await)
+    }
+}

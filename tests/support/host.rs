@@ -1,0 +1,130 @@
+//! The program as a process with a directory of its own. Starts it as an operator does, stops it as
+//! an init system does. A process that a test forgot is killed.
+
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::sync::atomic::AtomicU64;
+
+use drivebay::wire::pb::csi::v1::ProbeRequest;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tokio::process::{Child, Command};
+
+use super::{Guest, Log, Options, PATIENCE};
+
+/// A running host with one backend, called `under-test`.
+#[derive(Debug)]
+pub struct TestHost {
+    /// What this run of the program has said so far.
+    pub log: Log,
+    /// Numbers for control requests.
+    pub(super) next: AtomicU64,
+    child: Child,
+    directory: TempDir,
+    options: Options,
+}
+
+impl TestHost {
+    /// Starts a host; it listens and, unless the options say otherwise, is ready.
+    pub async fn start(guest: Guest, options: Options) -> Self {
+        let directory = tempfile::tempdir().expect("a directory can be made");
+        std::fs::write(directory.path().join("host.toml"), options.file(guest, directory.path())).unwrap();
+        Self::start_in(directory, options).await
+    }
+
+    /// Starts the test backend's host with all defaults.
+    pub async fn tester() -> Self {
+        Self::start(Guest::TESTER, Options::default()).await
+    }
+
+    async fn start_in(directory: TempDir, options: Options) -> Self {
+        let (child, log) = serve(directory.path(), &options);
+        let host = Self { log, next: AtomicU64::new(0), child, directory, options };
+        host.wait_until_it_serves().await;
+        host
+    }
+
+    /// Starts the same host again: configuration, state and socket stay, the log begins anew.
+    pub async fn start_again(&mut self) {
+        assert!(self.child.try_wait().unwrap().is_some(), "the host still runs");
+        (self.child, self.log) = serve(self.directory.path(), &self.options);
+        self.wait_until_it_serves().await;
+    }
+
+    async fn wait_until_it_serves(&self) {
+        self.log.wait("listening", 1).await;
+        self.identity().await.probe(ProbeRequest {}).await.expect("a socket that listens is served");
+        if self.options.waits_for_ready() {
+            self.ready().await;
+        }
+    }
+
+    /// Waits for the first good probe of this run.
+    pub async fn ready(&self) {
+        self.log.wait("to=Ready", 1).await;
+    }
+
+    /// Asks it to stop, as init systems do, and expects that it ends well. Its directory stays.
+    pub async fn stop(&mut self) {
+        let id = i32::try_from(self.child.id().expect("the host runs")).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+        let status = ended(&mut self.child, &self.log).await;
+        assert_eq!(status.code(), Some(0), "{}", self.log.tail());
+        assert!(!self.socket().exists(), "a stopped host leaves no socket behind");
+    }
+
+    /// Kills it, as a power failure does.
+    pub async fn kill(&mut self) {
+        self.child.start_kill().unwrap();
+        ended(&mut self.child, &self.log).await;
+    }
+
+    /// The CSI socket.
+    pub fn socket(&self) -> PathBuf {
+        self.directory.path().join("csi.sock")
+    }
+
+    /// Where the host keeps its state.
+    pub fn state(&self) -> PathBuf {
+        self.directory.path().join("state")
+    }
+}
+
+impl Drop for TestHost {
+    fn drop(&mut self) {
+        // What the program said is what explains a failed test.
+        if std::thread::panicking() {
+            println!("--- the host's log\n{}\n---", self.log.tail());
+        }
+    }
+}
+
+/// Runs the program until it ends by itself; gives its exit status and its words.
+pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
+    let (mut child, log) = spawn(arguments, paths);
+    let status = ended(&mut child, &log).await;
+    let code = status.code().unwrap_or_else(|| panic!("ended by a signal: {status}\n{}", log.tail()));
+    (code, log.text())
+}
+
+fn serve(directory: &Path, options: &Options) -> (Child, Log) {
+    spawn(&["--log", options.filter(), "serve", "--config"], &[&directory.join("host.toml")])
+}
+
+async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await;
+    let status = status.unwrap_or_else(|_| panic!("the program did not end:\n{}", log.tail()));
+    log.closed().await;
+    status.unwrap()
+}
+
+fn spawn(arguments: &[&str], paths: &[&Path]) -> (Child, Log) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
+    command.args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
+    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().expect("the program can be started");
+    let stderr = child.stderr.take().expect("it is piped").into_owned_fd().unwrap();
+    // The runtime made the pipe non-blocking; a thread reads it.
+    rustix::io::ioctl_fionbio(&stderr, false).unwrap();
+    (child, Log::of(std::fs::File::from(stderr)))
+}

@@ -1,0 +1,38 @@
+//! What all tests of this binary share: the program as a process, its log, gRPC clients, requests,
+//! and the instructions for the test backend. It asserts nothing about the program but that it
+//! starts and stops as told. Why a process: signals, exit statuses, sockets and the log are part of
+//! what is tested.
+
+mod clients;
+mod control;
+mod guest;
+mod host;
+mod log;
+mod options;
+pub mod requests;
+pub mod wire;
+
+use std::time::Duration;
+
+pub use guest::Guest;
+pub use host::{TestHost, run_to_end};
+pub use log::Log;
+pub use options::Options;
+
+/// How long anything may take that is waited for. Far more than it takes: machines are shared, and
+/// what never happens ends here in words instead of hanging.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// The error of a call that must fail.
+#[track_caller]
+pub fn refused<T: std::fmt::Debug>(answer: Result<tonic::Response<T>, tonic::Status>) -> tonic::Status {
+    answer.expect_err("the call must be refused")
+}
+
+/// Asserts code and words of a refusal: every one has a message with the call's id and no details.
+#[track_caller]
+pub fn expect(status: &tonic::Status, code: tonic::Code, words: &str) {
+    assert_eq!(status.code(), code, "{status:?}");
+    assert!(status.message().contains(words), "\"{words}\" is not in: {}", status.message());
+    assert!(status.details().is_empty(), "{status:?}");
+}

@@ -1,0 +1,81 @@
+//! Calls with bytes instead of messages, to any path: what no generated client would send.
+
+use prost::Message;
+use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor};
+use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::transport::Channel;
+use tonic::{Request, Response, Status};
+
+/// All served contracts.
+pub fn contracts() -> DescriptorPool {
+    DescriptorPool::decode(drivebay::wire::FILE_DESCRIPTOR_SET).expect("the descriptors are whole")
+}
+
+/// Sends bytes to a path such as `/csi.v1.Identity/Probe`; gives the bytes of the answer.
+pub async fn send(channel: Channel, path: &str, bytes: Vec<u8>) -> Result<Response<Vec<u8>>, Status> {
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.expect("the host listens");
+    client.unary(Request::new(bytes), path.parse().unwrap(), Bytes).await
+}
+
+/// Sends a request of a method, whether it has one answer or a stream; gives the messages.
+pub async fn call(
+    channel: Channel,
+    method: &MethodDescriptor,
+    request: &DynamicMessage,
+) -> Result<Vec<DynamicMessage>, Status> {
+    let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.expect("the host listens");
+    let request = Request::new(request.encode_to_vec());
+    let mut stream = client.server_streaming(request, path.parse().unwrap(), Bytes).await?.into_inner();
+    let mut messages = Vec::new();
+    while let Some(bytes) = stream.message().await? {
+        messages.push(DynamicMessage::decode(method.output(), bytes.as_slice()).expect("answers are well-formed"));
+    }
+    Ok(messages)
+}
+
+/// A codec that neither encodes nor decodes.
+#[derive(Debug, Clone, Copy)]
+struct Bytes;
+
+impl Codec for Bytes {
+    type Encode = Vec<u8>;
+    type Decode = Vec<u8>;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        *self
+    }
+
+    fn decoder(&mut self) -> Self {
+        *self
+    }
+}
+
+impl Encoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn encode(&mut self, bytes: Vec<u8>, into: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        bytes::BufMut::put_slice(into, &bytes);
+        Ok(())
+    }
+
+    fn buffer_settings(&self) -> BufferSettings {
+        BufferSettings::default()
+    }
+}
+
+impl Decoder for Bytes {
+    type Item = Vec<u8>;
+    type Error = Status;
+
+    fn decode(&mut self, bytes: &mut DecodeBuf<'_>) -> Result<Option<Vec<u8>>, Status> {
+        let mut message = vec![0; bytes::Buf::remaining(bytes)];
+        bytes::Buf::copy_to_slice(bytes, &mut message);
+        Ok(Some(message))
+    }
+}
