@@ -9,6 +9,8 @@ mod serve;
 use std::process::ExitCode;
 
 use clap::{CommandFactory, Parser, Subcommand};
+use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::prelude::*;
 
 /// What the shell learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,16 +109,17 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn log(cli: &Cli) -> Result<(), tracing_subscriber::filter::ParseError> {
+fn log(cli: &Cli) -> Result<(), ParseError> {
     let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
-    let filter = tracing_subscriber::EnvFilter::builder().parse(cli.log.as_deref().unwrap_or(unless_given))?;
-    let log = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+    let targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match cli.log_format {
         LogFormat::Text => {
             use std::io::IsTerminal;
-            log.with_ansi(std::io::stderr().is_terminal()).init();
+            let lines = lines.with_ansi(std::io::stderr().is_terminal());
+            tracing_subscriber::registry().with(lines.with_filter(targets)).init();
         }
-        LogFormat::Json => log.json().init(),
+        LogFormat::Json => tracing_subscriber::registry().with(lines.json().with_filter(targets)).init(),
     }
     Ok(())
 }

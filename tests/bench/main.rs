@@ -21,7 +21,7 @@ const ROUNDS: usize = 7;
 
 fn main() -> Result<()> {
     // Default logging: lines are made and written, as in a host whose log nobody reads.
-    tracing_subscriber::fmt().with_env_filter("info").with_writer(std::io::sink).init();
+    tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(std::io::sink).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     runtime.block_on(run())
 }

@@ -117,14 +117,7 @@ impl Backend<'_> {
     }
 
     fn build(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>, model: Option<&Model>) -> Result<VolumeRecord> {
-        match self.fill(draft, plan, model) {
-            Ok(Progress::Done) => {}
-            Ok(Progress::UnderWay) => return Err(self.postpone(draft)?),
-            Err(error) => {
-                self.abandon(draft);
-                return Err(error);
-            }
-        }
+        self.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
         let record = self.new_record(draft, plan, wish);
         let index = match draft.section {
             Section::Volumes => Self::index_volume(Commit::new(), &record)?,
