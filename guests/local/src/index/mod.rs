@@ -5,7 +5,6 @@
 //! when it is lost, belongs to another pool, or another host has been making volumes meanwhile.
 
 mod keys;
-mod names;
 mod placed;
 mod rebuild;
 

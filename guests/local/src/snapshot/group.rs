@@ -4,6 +4,8 @@
 //! after another is in the cut without it. The group's record makes its members exist, so a crash
 //! leaves all of them or none.
 
+use std::collections::BTreeSet;
+
 use drivebay_sdk::group_snapshots::{
     CreateGroupSnapshotRequest, DeleteGroupSnapshotRequest, GetGroupSnapshotRequest, GroupSnapshot,
 };
@@ -37,11 +39,15 @@ impl Backend<'_> {
         };
         let group = self.planned_group(&draft, &volumes);
         let frozen: Vec<&str> = frozen.iter().map(String::as_str).collect();
-        let created = self.carry_out(&draft, || {
-            self.announce(&group)?;
-            self.cut_group(&group, &volumes, sharing, &frozen)
-        })?;
-        self.publish_group(&draft, &volumes, &GroupRecord { created, ..group })
+        let cut = self.announce(&group).and_then(|()| self.cut_group(&group, &volumes, sharing, &frozen));
+        match cut {
+            Ok(Some(created)) => self.publish_group(&draft, &volumes, &GroupRecord { created, ..group }),
+            Ok(None) => Err(self.postpone(&draft)?),
+            Err(error) => {
+                self.abandon(&draft);
+                Err(error)
+            }
+        }
     }
 
     /// `group-snapshots.delete-group-snapshot`.
@@ -177,7 +183,8 @@ impl Backend<'_> {
 
     fn same_group(&self, id: &str, volumes: &[String]) -> Result<GroupSnapshot> {
         let group = self.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
-        if !are_same(group.members.iter().map(|member| &member.volume), volumes) {
+        let present: BTreeSet<&str> = group.members.iter().map(|member| member.volume.as_str()).collect();
+        if present != volumes.iter().map(String::as_str).collect() {
             let message = format!("group snapshot {id} has this name and is of other volumes");
             return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
         }
@@ -209,13 +216,9 @@ impl Backend<'_> {
 
 /// Refuses ids that a client gives and that are not the members.
 fn check_members(group: &GroupRecord, given: &[String]) -> Result<()> {
-    if given.is_empty() || are_same(group.members.iter().map(|member| &member.snapshot), given) {
+    let members: BTreeSet<&str> = group.members.iter().map(|member| member.snapshot.as_str()).collect();
+    if given.is_empty() || members == given.iter().map(String::as_str).collect() {
         return Ok(());
     }
     Err(Error::invalid_argument(format!("the snapshots given are not the members of group snapshot {}", group.id)))
-}
-
-/// Whether two lists hold the same ids, in whatever order.
-fn are_same<'a>(mut present: impl ExactSizeIterator<Item = &'a String>, given: &[String]) -> bool {
-    present.len() == given.len() && present.all(|id| given.contains(id))
 }

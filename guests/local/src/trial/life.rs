@@ -242,7 +242,7 @@ fn without_shared_blocks_only_idle_volumes_are_copied_and_copies_may_last() {
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
     assert!(refused.message.contains("cannot share blocks"), "{}", refused.message);
     world.unstage(&id).unwrap();
-    world.jobs.slowness.set(4);
+    world.jobs.slowness.set(2);
     assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
     assert!(world.snapshots().is_empty(), "what is not cut is not listed");
     assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
@@ -255,7 +255,7 @@ fn a_copy_under_way_survives_a_restart_but_not_for_ever() {
     let world = World::new();
     world.pool.shares_blocks.set(false);
     let id = world.create(&create("source")).unwrap().volume_id;
-    world.jobs.slowness.set(2);
+    world.jobs.slowness.set(1);
     for wait in [0, 5_000] {
         assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
         world.restart();

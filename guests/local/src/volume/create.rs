@@ -117,7 +117,14 @@ impl Backend<'_> {
     }
 
     fn build(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>, model: Option<&Model>) -> Result<VolumeRecord> {
-        self.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
+        match self.fill(draft, plan, model) {
+            Ok(Progress::Done) => {}
+            Ok(Progress::UnderWay) => return Err(self.postpone(draft)?),
+            Err(error) => {
+                self.abandon(draft);
+                return Err(error);
+            }
+        }
         let record = self.new_record(draft, plan, wish);
         let index = match draft.section {
             Section::Volumes => Self::index_volume(Commit::new(), &record)?,
