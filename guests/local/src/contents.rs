@@ -8,6 +8,7 @@ use drivebay_sdk::files::{ErrorCode, Extent, Job, JobState};
 use drivebay_sdk::{Error, Reason, Result};
 
 use crate::backend::Backend;
+use crate::disk::Type;
 use crate::pool::{DATA, IMAGE, Progress, Section, Sharing, copy_key, format_key};
 use crate::record::{Content, VolumeRecord};
 use crate::refusal;
@@ -34,24 +35,34 @@ impl Backend<'_> {
         }
     }
 
+    /// Removes contents of the other kind, which an interrupted request of other wishes has left.
+    pub(crate) fn clear_other_kind(&self, place: Place<'_>, content: &Content) -> Result<()> {
+        let other = if *content == Content::Directory { (IMAGE, Type::File) } else { (DATA, Type::Directory) };
+        let path = self.file(place.section, place.id, other.0);
+        if self.has_file(&path)? && self.remove_tree(&path, other.1)? == Progress::UnderWay {
+            return Err(refusal::ask_again("clearing", place.id));
+        }
+        Ok(())
+    }
+
     /// Copies the contents of a volume as they are now. A file system that this host has mounted is
     /// frozen meanwhile. `failed-precondition`: in use in a way that allows no copy.
     pub(crate) fn cut(&self, volume: &VolumeRecord, to: Place<'_>) -> Result<Progress> {
         let from = Place { section: Section::Volumes, id: &volume.id };
         let sharing = self.sharing()?;
-        match (sharing, self.hold_of(volume)?) {
-            (_, Hold::Directory(place)) => Err(busy_directory(&volume.id, &place)),
-            (Sharing::Possible, Hold::Here) => {
-                self.while_frozen(&[volume.id.as_str()], || self.transfer(from, to, &volume.content, sharing))
-            }
-            (Sharing::Possible, _) => self.transfer(from, to, &volume.content, sharing),
-            (Sharing::Impossible, Hold::Idle) => {
-                let progress = self.transfer(from, to, &volume.content, sharing)?;
+        let transfer = || self.transfer(from, to, &volume.content, sharing);
+        let at_one_moment = sharing == Sharing::Possible && volume.content != Content::Directory;
+        match self.hold_of(volume)? {
+            Hold::Here if at_one_moment => self.while_frozen(&[volume.id.as_str()], transfer),
+            _ if at_one_moment => transfer(),
+            Hold::Idle => {
+                let progress = transfer()?;
                 self.check_still_idle(volume)?;
                 Ok(progress)
             }
-            (Sharing::Impossible, Hold::Elsewhere(place) | Hold::Raw(place)) => Err(busy_image(&volume.id, &place)),
-            (Sharing::Impossible, Hold::Here) => Err(busy_image(&volume.id, "this node")),
+            Hold::Directory(place) => Err(busy_directory(&volume.id, &place)),
+            Hold::Elsewhere(place) | Hold::Raw(place) => Err(busy_image(&volume.id, &place)),
+            Hold::Here => Err(busy_image(&volume.id, "this node")),
         }
     }
 

@@ -57,7 +57,8 @@ impl Backend<'_> {
 
     /// An object that exists is told to the index; anything less never was.
     fn settle_making(&self, object: &Draft) -> Result<()> {
-        if !self.has_record(object.section, &object.id)? {
+        // An ephemeral volume whose making was not closed was not published either.
+        if object.section == Section::Ephemeral || !self.has_record(object.section, &object.id)? {
             return self.undo(object);
         }
         let mut index = Commit::new();
@@ -79,7 +80,6 @@ impl Backend<'_> {
                     }
                 }
             }
-            // Nobody lists them; the client publishes or unpublishes again.
             Section::Ephemeral => {}
         }
         self.close_making(object, index)
@@ -110,17 +110,9 @@ impl Backend<'_> {
             return Ok(());
         }
         if section == Section::Ephemeral && left.is_empty() {
-            return self.delete_lost_ephemeral(id);
+            return self.delete_ephemeral(&volume, &left);
         }
         self.end_use(section, id, &left)
-    }
-
-    fn delete_lost_ephemeral(&self, id: &str) -> Result<()> {
-        let object = Draft { section: Section::Ephemeral, id: id.to_owned(), name: id.to_owned() };
-        self.remove(&object, Commit::new())?;
-        self.remove_file(&self.use_file(Section::Ephemeral, id))?;
-        self.host.commit(&Commit::new().delete(use_key(id)))?;
-        self.finish_removal(&object)
     }
 
     fn entries_under(&self, prefix: &str) -> Result<Vec<Entry>> {

@@ -3,8 +3,6 @@
 //! It owns the names and the meaning of the settings. An unknown key is an error, because a typing
 //! error that is silently ignored is found by nobody.
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use drivebay_sdk::types::{StringMap, TopologyRequirement};
 use drivebay_sdk::{Error, Result};
 
@@ -22,15 +20,16 @@ pub(crate) struct Settings {
     /// What every request with secrets must carry; none: nothing is asked for.
     secret: Option<String>,
     /// The nodes that volumes can be attached to; none: the operator named none.
-    nodes: Option<BTreeSet<String>>,
+    nodes: Option<Vec<String>>,
     /// From where volumes can be reached; empty: from everywhere.
-    pub(crate) topology: BTreeMap<String, String>,
+    pub(crate) topology: StringMap,
 }
 
 impl Settings {
     /// Reads the settings. `invalid-argument`: one is unknown or does not parse.
     pub(crate) fn parse(given: &[(String, String)]) -> Result<Self> {
-        let mut settings = Self { pool: DEFAULT_POOL.to_owned(), secret: None, nodes: None, topology: BTreeMap::new() };
+        let mut settings =
+            Self { pool: DEFAULT_POOL.to_owned(), secret: None, nodes: None, topology: StringMap::new() };
         for (key, value) in given {
             match key.as_str() {
                 "pool" => settings.pool = pool(value)?,
@@ -61,20 +60,15 @@ impl Settings {
     /// that this host is (`own`), or any where the host has no name.
     pub(crate) fn has_node(&self, node: &str, own: Option<&str>) -> bool {
         match (&self.nodes, own) {
-            (Some(nodes), _) => nodes.contains(node),
+            (Some(nodes), _) => nodes.iter().any(|known| known == node),
             (None, Some(own)) => own == node,
             (None, None) => true,
         }
     }
 
-    /// The topology in the form of the contract.
-    pub(crate) fn segments(&self) -> StringMap {
-        self.topology.clone().into_iter().collect()
-    }
-
     /// Whether what stands here can be reached from a place.
     pub(crate) fn lies_in(&self, place: &StringMap) -> bool {
-        place.iter().all(|(key, value)| self.topology.get(key) == Some(value))
+        place.iter().all(|segment| self.topology.contains(segment))
     }
 
     /// Whether a volume made here is where the client needs it.
@@ -93,18 +87,19 @@ fn pool(value: &str) -> Result<String> {
     Err(refused("pool", "must be an absolute path below /, without . and .."))
 }
 
-fn topology(value: &str) -> Result<BTreeMap<String, String>> {
+fn topology(value: &str) -> Result<StringMap> {
     let pair = |word: &str| {
         let (key, value) = word.split_once('=')?;
         let (key, value) = (key.trim(), value.trim());
         (!key.is_empty() && !value.is_empty()).then(|| (key.to_owned(), value.to_owned()))
     };
-    let segments: Option<BTreeMap<_, _>> = words(value).map(pair).collect();
+    let segments: Option<StringMap> = words(value).map(pair).collect();
     let segments = segments.ok_or_else(|| refused("topology", "must read key=value,key=value"))?;
-    if segments.len() == words(value).count() {
-        return Ok(segments);
+    let is_twice = |key: &str| segments.iter().filter(|(other, _)| other == key).count() > 1;
+    if segments.iter().any(|(key, _)| is_twice(key)) {
+        return Err(refused("topology", "names a key twice"));
     }
-    Err(refused("topology", "names a key twice"))
+    Ok(segments)
 }
 
 fn words(value: &str) -> impl Iterator<Item = &str> {

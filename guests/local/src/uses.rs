@@ -137,3 +137,6 @@ pub(crate) fn hold(content: &Content, uses: &[UseRecord], host: &str) -> Hold {
 fn first_place<'a>(mut users: impl Iterator<Item = &'a UseRecord>) -> Option<String> {
     users.next().map(UseRecord::place)
 }
+
+#[cfg(test)]
+mod tests;

@@ -5,6 +5,7 @@
 //! when it is lost, belongs to another pool, or another host has been making volumes meanwhile.
 
 mod keys;
+mod names;
 mod placed;
 mod rebuild;
 
@@ -30,21 +31,25 @@ impl Backend<'_> {
     /// another call is at it.
     pub(crate) fn open_index(&self) -> Result<()> {
         let pool = self.pool_id()?;
-        let path = self.pool_file("writer.json");
-        let host = self.host.host_id();
-        let writer = self.read_record::<WriterRecord>(&path)?;
-        let ours = writer.is_some_and(|writer| writer.is_ok_and(|writer| writer.host == host));
-        let complete = self.host.get(keys::COMPLETE)?.as_deref() == Some(pool.as_bytes());
-        if ours && complete {
+        if self.is_writer()? && self.is_complete(pool)? {
             return Ok(());
         }
         self.lease_rebuild()?;
-        let rebuilt = self.rebuild_as_writer(pool, ours);
+        let rebuilt = self.rebuild_as_writer(pool);
         self.host.commit(&Commit::new().delete(keys::LEASE))?;
         rebuilt
     }
 
-    fn rebuild_as_writer(&self, pool: &str, ours: bool) -> Result<()> {
+    fn is_complete(&self, pool: &str) -> Result<bool> {
+        Ok(self.host.get(keys::COMPLETE)?.as_deref() == Some(pool.as_bytes()))
+    }
+
+    fn rebuild_as_writer(&self, pool: &str) -> Result<()> {
+        let ours = self.is_writer()?;
+        if ours && self.is_complete(pool)? {
+            // The call that held the lease before has done it.
+            return Ok(());
+        }
         let mut begin = Commit::new().delete(keys::COMPLETE);
         if !ours {
             // First the name, then the reading: what the host before makes after this it notices.

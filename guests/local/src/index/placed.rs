@@ -3,13 +3,12 @@
 //! They stand in one folder, so looking whether there are new ones costs one look at the folder's
 //! time of change, however many volumes the pool has.
 
-use std::collections::BTreeSet;
-
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;
 
 use super::keys;
 use crate::backend::Backend;
+use crate::disk::Entry;
 use crate::ids::{self, FOREIGN_BUCKET};
 use crate::pool::Section;
 use crate::refusal;
@@ -32,13 +31,18 @@ impl Backend<'_> {
         }
         let now = self.host.now();
         let listed = self.disk.list(&folder).map_err(|error| refusal::of_disk("list", &folder, &error))?;
-        let present: BTreeSet<String> = listed.unwrap_or_default().into_iter().map(|entry| entry.name).collect();
+        let listed = listed.unwrap_or_default();
         let known = self.placed_ids()?;
-        for id in known.difference(&present) {
-            self.host.commit(&Self::unindex_volume(Commit::new(), id))?;
+        // Both are in order.
+        for id in &known {
+            if listed.binary_search_by(|entry| entry.name.cmp(id)).is_err() {
+                self.host.commit(&Self::unindex_volume(Commit::new(), id))?;
+            }
         }
-        for id in present.difference(&known).filter(|id| ids::bucket(id) == FOREIGN_BUCKET) {
-            self.index_if_usable(id)?;
+        for Entry { name: id, .. } in &listed {
+            if ids::bucket(id) == FOREIGN_BUCKET && known.binary_search(id).is_err() {
+                self.index_if_usable(id)?;
+            }
         }
         let settled = u128::try_from(now.seconds).unwrap_or_default() * 1_000_000_000 > changed + TICK;
         if settled {
@@ -58,8 +62,8 @@ impl Backend<'_> {
         }
     }
 
-    fn placed_ids(&self) -> Result<BTreeSet<String>> {
-        let mut ids = BTreeSet::new();
+    fn placed_ids(&self) -> Result<Vec<String>> {
+        let mut ids = Vec::new();
         let mut after: Option<String> = None;
         loop {
             let entries = self.host.range(keys::PLACED, after.as_deref(), CHUNK)?;

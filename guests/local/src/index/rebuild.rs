@@ -9,10 +9,11 @@ use drivebay_sdk::state::Commit;
 use serde::{Deserialize, Serialize};
 
 use super::keys;
+use super::names::KnownNames;
 use crate::backend::Backend;
 use crate::disk::Entry;
-use crate::pool::{Draft, Section};
-use crate::record::{self, FORMAT, NameRecord, SnapshotRecord, VolumeRecord};
+use crate::pool::{Progress, Section};
+use crate::record::{self, FORMAT, SnapshotRecord, VolumeRecord};
 use crate::refusal;
 
 /// So many keys are changed with one commit; records are small, so it stays far below its limit.
@@ -54,34 +55,48 @@ const STAGES: [Stage; 8] = [
     Stage::Names(Section::Snapshots),
 ];
 
+/// What has been found since progress was saved.
+#[derive(Default)]
+struct Harvest {
+    commit: Commit,
+    /// Objects looked at, known or not.
+    seen: usize,
+}
+
 impl Backend<'_> {
     /// Goes on with a rebuild, or begins one. `unavailable`: the call has no more time.
     pub(super) fn rebuild(&self, pool: &str) -> Result<()> {
         let mut position = self.rebuild_position(pool)?;
-        let mut commit = Commit::new();
+        let mut harvest = Harvest::default();
         let begun = position.stage;
         for stage in STAGES.iter().skip_while(|stage| **stage != begun) {
             if *stage != position.stage {
                 position.stage = *stage;
                 position.bucket.clear();
             }
+            let known = match *stage {
+                Stage::Objects(_) => KnownNames::default(),
+                Stage::Names(section) => {
+                    self.save_rebuild(&mut harvest, &position)?;
+                    self.known_names(section)?
+                }
+            };
             for bucket in self.buckets(*stage, &position.bucket)? {
                 position.bucket.clone_from(&bucket);
-                if self.is_out_of_time() {
-                    self.save_rebuild(commit, &position)?;
-                    return Err(super::rebuilding());
+                if harvest.seen >= CHUNK {
+                    self.save_rebuild(&mut harvest, &position)?;
                 }
-                commit = match *stage {
-                    Stage::Objects(section) => self.rebuild_objects(commit, section, &bucket)?,
-                    Stage::Names(section) => self.sweep_names(section, &bucket).map(|()| commit)?,
+                let progress = match *stage {
+                    Stage::Objects(section) => self.rebuild_objects(&mut harvest, section, &bucket)?,
+                    Stage::Names(section) => self.sweep_names(&known, section, &bucket)?,
                 };
-                if commit.changes().len() >= CHUNK {
-                    self.save_rebuild(commit, &position)?;
-                    commit = Commit::new();
+                if progress == Progress::UnderWay {
+                    self.save_rebuild(&mut harvest, &position)?;
+                    return Err(super::rebuilding());
                 }
             }
         }
-        let commit = commit.delete(keys::PROGRESS).delete(keys::PLACED_SEEN);
+        let commit = harvest.commit.delete(keys::PROGRESS).delete(keys::PLACED_SEEN);
         self.host.commit(&commit.put(keys::COMPLETE, pool))?;
         self.remember_pool(pool)
     }
@@ -96,9 +111,9 @@ impl Backend<'_> {
         Ok(names.filter(|name| name.as_str() >= from).collect())
     }
 
-    fn save_rebuild(&self, commit: Commit, position: &Position) -> Result<()> {
-        let progress = record::encode(position)?;
-        self.host.commit(&commit.put(keys::PROGRESS, progress))
+    fn save_rebuild(&self, harvest: &mut Harvest, position: &Position) -> Result<()> {
+        let Harvest { commit, .. } = std::mem::take(harvest);
+        self.host.commit(&commit.put(keys::PROGRESS, record::encode(position)?))
     }
 
     fn rebuild_position(&self, pool: &str) -> Result<Position> {
@@ -128,38 +143,45 @@ impl Backend<'_> {
         }
     }
 
-    fn rebuild_objects(&self, mut commit: Commit, section: Section, bucket: &str) -> Result<Commit> {
+    /// One folder of objects; when the call has no more time it is read again by the next.
+    fn rebuild_objects(&self, harvest: &mut Harvest, section: Section, bucket: &str) -> Result<Progress> {
         let folder = format!("{}/{bucket}", self.section(section));
         for Entry { name: id, .. } in self.entries_of(&folder)? {
-            if self.is_remnant(section, &id)? {
-                self.erase(section, &id)?;
-                continue;
+            if self.is_out_of_time() {
+                return Ok(Progress::UnderWay);
             }
-            match self.read_object(section, &id) {
-                Ok(Some(Found::Volume(volume))) => commit = Self::index_volume(commit, &volume)?,
-                Ok(Some(Found::Snapshot(snapshot))) => {
-                    commit = Self::index_snapshot(commit, &snapshot)?;
+            harvest.seen += 1;
+            let commit = std::mem::take(&mut harvest.commit);
+            harvest.commit = match self.read_object(section, &id) {
+                Ok(Some(Found::Volume(volume))) => Self::index_volume(commit, &volume)?,
+                Ok(Some(Found::Snapshot(snapshot))) => Self::index_snapshot(commit, &snapshot)?,
+                Ok(None) => {
+                    self.erase_remnant(section, &id)?;
+                    commit
                 }
-                Ok(None) => {}
                 // One damaged record must not hide all others.
-                Err(error) => self.host.warn("index", &error.message),
-            }
-            if commit.changes().len() >= CHUNK {
-                self.host.commit(&commit)?;
-                commit = Commit::new();
+                Err(error) => {
+                    self.host.warn("index", &error.message);
+                    commit
+                }
+            };
+            if harvest.commit.changes().len() >= CHUNK {
+                self.host.commit(&std::mem::take(&mut harvest.commit))?;
             }
         }
-        Ok(commit)
+        Ok(Progress::Done)
     }
 
-    /// Whether a directory is what an interrupted deletion has left.
-    fn is_remnant(&self, section: Section, id: &str) -> Result<bool> {
-        if self.has_file(&self.deleted_file(section, id))? {
-            return Ok(true);
+    /// Removes what an interrupted deletion has left.
+    fn erase_remnant(&self, section: Section, id: &str) -> Result<()> {
+        let deleted = self.has_file(&self.deleted_file(section, id))?;
+        if deleted || self.entries_of(&self.directory(section, id))?.is_empty() {
+            return self.erase(section, id);
         }
-        Ok(self.entries_of(&self.directory(section, id))?.is_empty())
+        Ok(())
     }
 
+    /// What the index has to know of an object; none: nothing, as far as its record goes.
     fn read_object(&self, section: Section, id: &str) -> Result<Option<Found>> {
         Ok(match section {
             Section::Volumes => self.find_volume(id)?.map(|volume| Found::Volume(Box::new(volume))),
@@ -169,25 +191,7 @@ impl Backend<'_> {
         })
     }
 
-    fn sweep_names(&self, section: Section, bucket: &str) -> Result<()> {
-        let folder = format!("{}/{bucket}", self.names(section));
-        for Entry { name: file, .. } in self.entries_of(&folder)? {
-            if let Some(Ok(name)) = self.read_record::<NameRecord>(&format!("{folder}/{file}"))? {
-                self.sweep_name(section, name)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn sweep_name(&self, section: Section, name: NameRecord) -> Result<()> {
-        let ours = name.host == self.host.host_id();
-        if !ours || self.has_record(section, &name.id)? || self.making(section, &name.name)?.is_some() {
-            return Ok(());
-        }
-        self.undo(&Draft { section, id: name.id, name: name.name })
-    }
-
-    fn entries_of(&self, folder: &str) -> Result<Vec<Entry>> {
+    pub(super) fn entries_of(&self, folder: &str) -> Result<Vec<Entry>> {
         let listed = self.disk.list(folder);
         let listed = listed.map_err(|error| refusal::of_disk("list", folder, &error))?;
         Ok(listed.unwrap_or_default())

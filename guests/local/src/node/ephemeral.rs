@@ -72,7 +72,7 @@ impl Backend<'_> {
     }
 
     /// Removes an ephemeral volume that is shown nowhere any more.
-    pub(super) fn delete_ephemeral(&self, volume: &VolumeRecord, left: &UseRecord) -> Result<()> {
+    pub(crate) fn delete_ephemeral(&self, volume: &VolumeRecord, left: &UseRecord) -> Result<()> {
         let id = &volume.id;
         if volume.content != Content::Directory {
             self.host.detach_image(id).map_err(refusal::of_host)?;

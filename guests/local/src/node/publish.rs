@@ -16,7 +16,7 @@ use crate::volume::fit;
 impl Backend<'_> {
     /// `node.get-node`.
     pub(crate) fn get_node(&self) -> NodeDescription {
-        let topology = self.settings.segments();
+        let topology = self.settings.topology.clone();
         NodeDescription {
             node_id: None,
             max_volumes_per_node: 0,

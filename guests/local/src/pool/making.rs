@@ -120,12 +120,27 @@ impl Backend<'_> {
         self.close_making(draft, Commit::new())
     }
 
-    /// Leaves a making to the next request: a job goes on meanwhile.
-    pub(crate) fn postpone(&self, draft: &Draft) -> Result<Error> {
-        let intent = self.with_intent(Commit::new(), draft, Doing::MakingLong)?;
-        self.host.commit(&intent)?;
-        let what = format!("making {}", draft.section.noun());
-        Ok(refusal::ask_again(&what, &draft.name))
+    /// Carries out what fills a draft. `work` answers nothing while the host's jobs go on, and is
+    /// called again then: the first time it has little patience, so that a job which lasts is known
+    /// as such before the host can die of it. `unavailable`: it lasts longer than this call. After
+    /// any other error nothing is left.
+    pub(crate) fn carry_out<T>(&self, draft: &Draft, mut work: impl FnMut() -> Result<Option<T>>) -> Result<T> {
+        self.patient.set(false);
+        let mut done = work();
+        self.patient.set(true);
+        if matches!(done, Ok(None)) {
+            let intent = self.with_intent(Commit::new(), draft, Doing::MakingLong)?;
+            self.host.commit(&intent)?;
+            done = work();
+        }
+        match done {
+            Ok(Some(value)) => Ok(value),
+            Ok(None) => Err(refusal::ask_again(&format!("making {}", draft.section.noun()), &draft.name)),
+            Err(error) => {
+                self.abandon(draft);
+                Err(error)
+            }
+        }
     }
 
     /// Removes a client's name if it still stands for this id.

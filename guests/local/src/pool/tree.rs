@@ -24,6 +24,13 @@ pub(crate) enum Progress {
     UnderWay,
 }
 
+impl Progress {
+    /// Something once the work is done.
+    pub(crate) fn finished(self) -> Option<()> {
+        (self == Self::Done).then_some(())
+    }
+}
+
 /// Whether blocks can be shared instead of copied.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Sharing {

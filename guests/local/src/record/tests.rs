@@ -20,7 +20,7 @@ fn an_operator_needs_three_fields() {
 fn format_1_stays_readable() {
     let text = br#"{"format":1,"id":"5f0c","name":"pvc-1","content":"xfs","capacity-bytes":314572800,
         "asked-bytes":1048576,"file-system-bytes":314572800,"reserve":"full","source":{"snapshot":"77"},
-        "uuid":"copied","topology":{"zone":"east"},"created":{"seconds":1790000000,"nanoseconds":5},
+        "uuid":"copied","topology":[["zone","east"]],"created":{"seconds":1790000000,"nanoseconds":5},
         "attachments":[{"node":"a","mode":"single-node-writer","readonly":false,"fingerprint":"00ff"}]}"#;
     let record: VolumeRecord = decode(text).unwrap();
     assert_eq!(record.source, Some(Source::Snapshot("77".to_owned())));

@@ -4,9 +4,7 @@
 //! beside it, so that no two processes ever change one file. All fields but format, id and content
 //! may be left out by an operator who places an image in the pool.
 
-use std::collections::BTreeMap;
-
-use drivebay_sdk::types::{Volume, VolumeContentSource};
+use drivebay_sdk::types::{StringMap, Volume, VolumeContentSource};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Moment};
@@ -77,8 +75,8 @@ pub(crate) struct VolumeRecord {
     pub(crate) source: Option<Source>,
     #[serde(default)]
     pub(crate) uuid: Uuid,
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub(crate) topology: BTreeMap<String, String>,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) topology: StringMap,
     #[serde(default)]
     pub(crate) created: Moment,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -93,11 +91,7 @@ impl VolumeRecord {
             volume_id: self.id.clone(),
             volume_context: self.context(),
             content_source: self.source.clone().map(Into::into),
-            accessible_topology: if self.topology.is_empty() {
-                Vec::new()
-            } else {
-                vec![self.topology.clone().into_iter().collect()]
-            },
+            accessible_topology: if self.topology.is_empty() { Vec::new() } else { vec![self.topology.clone()] },
         }
     }
 

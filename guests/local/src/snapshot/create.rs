@@ -10,7 +10,7 @@ use drivebay_sdk::{Error, Reason, Result};
 
 use crate::backend::Backend;
 use crate::contents::Place;
-use crate::pool::{Claim, Draft, Progress, Section};
+use crate::pool::{Claim, Draft, Section};
 use crate::record::{FORMAT, Moment, SnapshotRecord, VolumeRecord};
 use crate::refusal;
 use crate::volume::wish;
@@ -37,15 +37,12 @@ impl Backend<'_> {
     }
 
     fn cut_snapshot(&self, draft: &Draft, volume: &VolumeRecord) -> Result<SnapshotRecord> {
-        let created = self.host.now();
-        match self.cut(volume, Place { section: Section::Snapshots, id: &draft.id }) {
-            Ok(Progress::Done) => Ok(record_of(volume, &draft.id, &draft.name, created)),
-            Ok(Progress::UnderWay) => Err(self.postpone(draft)?),
-            Err(error) => {
-                self.abandon(draft);
-                Err(error)
-            }
-        }
+        let to = Place { section: Section::Snapshots, id: &draft.id };
+        let created = self.carry_out(draft, || {
+            let created = self.host.now();
+            Ok(self.cut(volume, to)?.finished().map(|()| created))
+        })?;
+        Ok(record_of(volume, &draft.id, &draft.name, created))
     }
 
     fn same_snapshot(&self, id: &str, source: &str) -> Result<Snapshot> {

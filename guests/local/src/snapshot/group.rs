@@ -4,8 +4,6 @@
 //! after another is in the cut without it. The group's record makes its members exist, so a crash
 //! leaves all of them or none.
 
-use std::collections::BTreeSet;
-
 use drivebay_sdk::group_snapshots::{
     CreateGroupSnapshotRequest, DeleteGroupSnapshotRequest, GetGroupSnapshotRequest, GroupSnapshot,
 };
@@ -21,6 +19,9 @@ use crate::uses::Hold;
 use crate::volume::wish;
 use crate::{ids, refusal};
 
+/// So many volumes can be cut together: all members are told to the index in one commit.
+const MOST_MEMBERS: usize = 500;
+
 impl Backend<'_> {
     /// `group-snapshots.create-group-snapshot`.
     pub(crate) fn create_group_snapshot(&self, request: &CreateGroupSnapshotRequest) -> Result<GroupSnapshot> {
@@ -29,6 +30,10 @@ impl Backend<'_> {
         self.open_index()?;
         if let Some(id) = self.standing(Section::Groups, &request.name)? {
             return self.same_group(&id, &request.source_volume_ids);
+        }
+        if request.source_volume_ids.len() > MOST_MEMBERS {
+            let message = format!("at most {MOST_MEMBERS} volumes can be cut together");
+            return Err(Error::resource_exhausted(message));
         }
         let volumes = request.source_volume_ids.iter().map(|id| self.volume(id)).collect::<Result<Vec<_>>>()?;
         let sharing = self.sharing()?;
@@ -39,15 +44,11 @@ impl Backend<'_> {
         };
         let group = self.planned_group(&draft, &volumes);
         let frozen: Vec<&str> = frozen.iter().map(String::as_str).collect();
-        let cut = self.announce(&group).and_then(|()| self.cut_group(&group, &volumes, sharing, &frozen));
-        match cut {
-            Ok(Some(created)) => self.publish_group(&draft, &volumes, &GroupRecord { created, ..group }),
-            Ok(None) => Err(self.postpone(&draft)?),
-            Err(error) => {
-                self.abandon(&draft);
-                Err(error)
-            }
-        }
+        let created = self.carry_out(&draft, || {
+            self.announce(&group)?;
+            self.cut_group(&group, &volumes, sharing, &frozen)
+        })?;
+        self.publish_group(&draft, &volumes, &GroupRecord { created, ..group })
     }
 
     /// `group-snapshots.delete-group-snapshot`.
@@ -183,8 +184,7 @@ impl Backend<'_> {
 
     fn same_group(&self, id: &str, volumes: &[String]) -> Result<GroupSnapshot> {
         let group = self.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
-        let present: BTreeSet<&str> = group.members.iter().map(|member| member.volume.as_str()).collect();
-        if present != volumes.iter().map(String::as_str).collect() {
+        if !are_same(group.members.iter().map(|member| &member.volume), volumes) {
             let message = format!("group snapshot {id} has this name and is of other volumes");
             return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
         }
@@ -216,9 +216,13 @@ impl Backend<'_> {
 
 /// Refuses ids that a client gives and that are not the members.
 fn check_members(group: &GroupRecord, given: &[String]) -> Result<()> {
-    let members: BTreeSet<&str> = group.members.iter().map(|member| member.snapshot.as_str()).collect();
-    if given.is_empty() || members == given.iter().map(String::as_str).collect() {
+    if given.is_empty() || are_same(group.members.iter().map(|member| &member.snapshot), given) {
         return Ok(());
     }
     Err(Error::invalid_argument(format!("the snapshots given are not the members of group snapshot {}", group.id)))
+}
+
+/// Whether two lists hold the same ids, in whatever order.
+fn are_same<'a>(mut present: impl ExactSizeIterator<Item = &'a String>, given: &[String]) -> bool {
+    present.len() == given.len() && present.all(|id| given.contains(id))
 }

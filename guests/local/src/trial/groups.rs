@@ -106,7 +106,7 @@ fn without_shared_blocks_idle_volumes_are_cut_by_copies() {
     let world = World::new();
     world.pool.shares_blocks.set(false);
     let ids: Vec<String> = ["a", "b"].iter().map(|name| world.create(&create(name)).unwrap().volume_id).collect();
-    world.jobs.slowness.set(1);
+    world.jobs.slowness.set(2);
     assert_eq!(cut(&world, &[&ids[0], &ids[1]]).unwrap_err().code, ErrorCode::Unavailable);
     assert!(world.snapshots().is_empty());
     assert_eq!(cut(&world, &[&ids[0], &ids[1]]).unwrap().snapshots.len(), 2);

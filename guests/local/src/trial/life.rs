@@ -121,6 +121,19 @@ fn wishes_that_cannot_be_met_leave_nothing() {
 }
 
 #[test]
+fn a_resumed_making_with_other_wishes_keeps_nothing_of_the_first() {
+    let world = World::new();
+    world.volumes();
+    world.jobs.slowness.set(9);
+    assert_eq!(code(world.create(&create("pvc-1"))), ErrorCode::Unavailable);
+    let id = world.create(&create_directory("pvc-1")).unwrap().volume_id;
+    let folder = format!("volumes/{}/{id}/", crate::ids::bucket(&id));
+    let files: Vec<String> =
+        world.pool.files().iter().filter_map(|file| file.strip_prefix(&folder)).map(str::to_owned).collect();
+    assert_eq!(files, ["data", "record.json"]);
+}
+
+#[test]
 fn clients_may_add_their_own_keys() {
     let world = World::new();
     let mut request = create("pvc-1");
@@ -242,7 +255,7 @@ fn without_shared_blocks_only_idle_volumes_are_copied_and_copies_may_last() {
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
     assert!(refused.message.contains("cannot share blocks"), "{}", refused.message);
     world.unstage(&id).unwrap();
-    world.jobs.slowness.set(2);
+    world.jobs.slowness.set(4);
     assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
     assert!(world.snapshots().is_empty(), "what is not cut is not listed");
     assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
@@ -255,7 +268,7 @@ fn a_copy_under_way_survives_a_restart_but_not_for_ever() {
     let world = World::new();
     world.pool.shares_blocks.set(false);
     let id = world.create(&create("source")).unwrap().volume_id;
-    world.jobs.slowness.set(1);
+    world.jobs.slowness.set(2);
     for wait in [0, 5_000] {
         assert_eq!(code(world.snapshot(&id, "one")), ErrorCode::Unavailable);
         world.restart();
@@ -521,6 +534,12 @@ fn secrets_are_demanded_where_requests_have_them() {
     request.secrets = pairs(&[("secret", "sesame")]);
     world.create(&request).unwrap();
     assert_eq!(world.volumes().len(), 2, "listing has no secrets");
+    let health = |given: &[(&str, &str)]| {
+        let request = volume_health::GetVolumeHealthRequest { volume_id: id.clone(), secrets: pairs(given) };
+        world.call(|backend| backend.get_volume_health(&request))
+    };
+    health(&[]).unwrap();
+    assert_eq!(code(health(&[("secret", "wrong")])), ErrorCode::Unauthenticated);
 }
 
 #[test]

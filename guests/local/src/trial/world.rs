@@ -37,6 +37,8 @@ pub(crate) struct World {
     pub(crate) devices: Devices,
     pub(crate) jobs: Jobs,
     pub(crate) remaining: Cell<Duration>,
+    /// As often a call may ask for the time before it is over; none: it is never over.
+    pub(crate) patience: Cell<Option<u32>>,
     /// Steps until the process dies; none: it does not.
     pub(super) steps: Cell<Option<u32>>,
     pub(super) dead: Cell<bool>,
@@ -78,6 +80,7 @@ impl World {
             devices: Devices::default(),
             jobs: Jobs::default(),
             remaining: Cell::new(Duration::from_secs(10)),
+            patience: Cell::new(None),
             steps: Cell::new(None),
             dead: Cell::new(false),
         }
@@ -160,7 +163,13 @@ impl Surroundings for World {
     }
 
     fn remaining(&self) -> Duration {
-        self.remaining.get()
+        match self.patience.get() {
+            Some(0) => Duration::ZERO,
+            left => {
+                self.patience.set(left.map(|left| left - 1));
+                self.remaining.get()
+            }
+        }
     }
 
     fn now(&self) -> Moment {

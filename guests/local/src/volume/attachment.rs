@@ -54,3 +54,6 @@ fn together(a: &Attachment, b: &Attachment) -> bool {
     let writes = |of: &Attachment| of.mode == single_writer && !of.readonly;
     several(a) && several(b) && !(writes(a) && writes(b))
 }
+
+#[cfg(test)]
+mod tests;

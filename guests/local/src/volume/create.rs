@@ -14,7 +14,7 @@ use crate::backend::Backend;
 use crate::contents::Place;
 use crate::pool::{Claim, Draft, Progress, Section};
 use crate::record::{Content, FORMAT, Kind, NameRecord, Reserve, SnapshotRecord, Source, VolumeRecord};
-use crate::refusal;
+use crate::{index, refusal};
 
 /// The object that a volume is copied from.
 enum Model {
@@ -57,7 +57,11 @@ impl Backend<'_> {
         let id = (section == Section::Ephemeral).then_some(name);
         match self.claim(section, name, id)? {
             Claim::Standing(id) => self.same_volume(section, &id, wish),
-            Claim::Fresh(draft) | Claim::Resumed(draft) => self.build(&draft, &plan, wish, model.as_ref()),
+            Claim::Fresh(draft) => self.build(&draft, &plan, wish, model.as_ref()),
+            Claim::Resumed(draft) => {
+                self.clear_other_kind(Place { section, id: &draft.id }, &plan.content)?;
+                self.build(&draft, &plan, wish, model.as_ref())
+            }
         }
     }
 
@@ -117,20 +121,15 @@ impl Backend<'_> {
     }
 
     fn build(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>, model: Option<&Model>) -> Result<VolumeRecord> {
-        match self.fill(draft, plan, model) {
-            Ok(Progress::Done) => {}
-            Ok(Progress::UnderWay) => return Err(self.postpone(draft)?),
-            Err(error) => {
-                self.abandon(draft);
-                return Err(error);
-            }
-        }
+        self.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
         let record = self.new_record(draft, plan, wish);
-        let index = match draft.section {
+        let told = match draft.section {
             Section::Volumes => Self::index_volume(Commit::new(), &record)?,
-            Section::Ephemeral | Section::Snapshots | Section::Groups => Commit::new(),
+            // Recovery looks there for volumes that were made and never published.
+            Section::Ephemeral => Commit::new().put(index::use_key(&record.id), draft.section.folder()),
+            Section::Snapshots | Section::Groups => Commit::new(),
         };
-        self.publish(draft, &record, index)?;
+        self.publish(draft, &record, told)?;
         Ok(record)
     }
 

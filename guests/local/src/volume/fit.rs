@@ -103,3 +103,6 @@ fn check_group(capability: &VolumeCapability) -> Result<(), String> {
         _ => Ok(()),
     }
 }
+
+#[cfg(test)]
+mod tests;

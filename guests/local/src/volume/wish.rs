@@ -123,3 +123,6 @@ fn without_client_keys(map: &StringMap) -> StringMap {
     let own = |key: &str| !CLIENT_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     map.iter().filter(|(key, _)| own(key)).cloned().collect()
 }
+
+#[cfg(test)]
+mod tests;
