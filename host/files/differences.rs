@@ -37,7 +37,8 @@ pub enum Comparison {
 pub struct DifferencePage {
     /// The ranges, and where to go on.
     pub page: Page,
-    /// How they were found; the same for all pages while the files stay as they are.
+    /// How this page was found. Another page may have been found otherwise: a file system ends sharing
+    /// late, when it cleans up, also while the files stay as they are.
     pub found_by: Comparison,
 }
 

@@ -11,6 +11,7 @@ use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::service::Routes;
 use tonic::transport::Server;
+use tower::util::MapResponseLayer;
 
 use crate::rpc::Front;
 use crate::wire::FILE_DESCRIPTOR_SET;
@@ -34,8 +35,11 @@ where
     F: Future<Output = ()> + Send,
 {
     let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
-    let routes = Routes::from(all.layer(axum::middleware::map_response(words::speak)));
-    Server::builder().add_routes(routes).serve_with_incoming_shutdown(UnixListenerStream::new(listener), end).await
+    Server::builder()
+        .layer(MapResponseLayer::new(words::speak))
+        .add_routes(Routes::from(all))
+        .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
+        .await
 }
 
 /// All services on every socket; what a socket is not for answers so itself.

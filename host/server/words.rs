@@ -14,7 +14,7 @@ pub(crate) async fn unknown_service(request: Request) -> Response {
 
 /// Adds words to an UNIMPLEMENTED that has none: the answer of a known service to a method that it
 /// does not have.
-pub(crate) async fn speak(mut response: Response) -> Response {
+pub(crate) fn speak<B>(mut response: http::Response<B>) -> http::Response<B> {
     let headers = response.headers_mut();
     let unimplemented = headers.get("grpc-status").is_some_and(|code| code == "12");
     if unimplemented && !headers.contains_key("grpc-message") {

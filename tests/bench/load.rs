@@ -11,6 +11,22 @@ use tonic::transport::{Channel, Endpoint};
 const CONNECTIONS: usize = 20;
 const ROUND: Duration = Duration::from_secs(2);
 
+/// What a round showed.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Round {
+    /// Calls answered, by the second.
+    pub(crate) rate: f64,
+    /// Processor time of client and server together for a call, in microseconds: what is left of the
+    /// rate's ratio when the machine has other things to do.
+    pub(crate) cost: f64,
+}
+
+/// The processor time that this process has used.
+fn used() -> Duration {
+    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
+    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+}
+
 /// The clients of one server.
 pub(crate) struct Clients(Vec<ControllerClient<Channel>>);
 
@@ -25,22 +41,22 @@ impl Clients {
         Ok(Self(clients))
     }
 
-    /// `CreateVolume` calls answered in a round, by the second.
-    pub(crate) async fn creates_per_second(&self) -> Result<f64> {
-        self.rate(async |client, n| client.create_volume(create(n)).await.map(drop)).await
+    /// A round of `CreateVolume` calls.
+    pub(crate) async fn creates(&self) -> Result<Round> {
+        self.round(async |client, n| client.create_volume(create(n)).await.map(drop)).await
     }
 
-    /// `ControllerGetCapabilities` calls answered in a round, by the second.
-    pub(crate) async fn capabilities_per_second(&self) -> Result<f64> {
+    /// A round of `ControllerGetCapabilities` calls.
+    pub(crate) async fn capabilities(&self) -> Result<Round> {
         let request = || v1::ControllerGetCapabilitiesRequest {};
-        self.rate(async |client, _| client.controller_get_capabilities(request()).await.map(drop)).await
+        self.round(async |client, _| client.controller_get_capabilities(request()).await.map(drop)).await
     }
 
-    async fn rate<F>(&self, call: F) -> Result<f64>
+    async fn round<F>(&self, call: F) -> Result<Round>
     where
         F: AsyncFn(&mut ControllerClient<Channel>, usize) -> Result<(), tonic::Status>,
     {
-        let begin = Instant::now();
+        let (begin, before) = (Instant::now(), used());
         let lanes = self.0.iter().cloned().enumerate().map(|(lane, mut client)| {
             let call = &call;
             async move {
@@ -54,7 +70,9 @@ impl Clients {
             }
         });
         let done: usize = futures_util::future::try_join_all(lanes).await?.into_iter().sum();
-        Ok(f64::from(u32::try_from(done)?) / begin.elapsed().as_secs_f64())
+        let done = f64::from(u32::try_from(done)?);
+        let cost = (used() - before).as_secs_f64() * 1e6 / done;
+        Ok(Round { rate: done / begin.elapsed().as_secs_f64(), cost })
     }
 }
 

@@ -38,22 +38,43 @@ async fn run() -> Result<()> {
     let fresh_clients = load::Clients::connect(&socket("fresh")).await?;
     let reuse_clients = load::Clients::connect(&socket("reuse")).await?;
 
-    let mut ratios = [Vec::new(), Vec::new(), Vec::new()];
+    // `cargo bench -- only fresh`: nothing else runs, for a profiler to look at.
+    let words: Vec<String> = std::env::args().collect();
+    if let Some(at) = words.iter().position(|word| word == "only") {
+        for _ in 0..ROUNDS {
+            let round = match words.get(at + 1).map(String::as_str) {
+                Some("fresh") => fresh_clients.creates().await?,
+                Some("reuse") => reuse_clients.creates().await?,
+                Some("capabilities") => fresh_clients.capabilities().await?,
+                _ => native.creates().await?,
+            };
+            println!("{:.0} calls/s, {:.1} us of processor time for a call", round.rate, round.cost);
+        }
+        return Ok(());
+    }
+
+    let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
-        let base = native.creates_per_second().await?;
-        ratios[0].push(fresh_clients.creates_per_second().await? / base);
-        ratios[1].push(reuse_clients.creates_per_second().await? / base);
-        let base = native.capabilities_per_second().await?;
-        ratios[2].push(fresh_clients.capabilities_per_second().await? / base);
+        let base = native.creates().await?;
+        let contestants = [fresh_clients.creates().await?, reuse_clients.creates().await?];
+        let idle = native.capabilities().await?;
+        rounds.push([(contestants[0], base), (contestants[1], base), (fresh_clients.capabilities().await?, idle)]);
     }
     for (name, host) in [("fresh", &fresh), ("reuse", &reuse)] {
         println!("one call in process, {name}: {:.1} us at the median", single::median(host).await?);
     }
     println!("one call natively: {:.1} us at the median", single::native_median().await?);
-    let [fresh_ratio, reuse_ratio, capabilities] = ratios.map(load::median);
-    println!("fresh {fresh_ratio:.2}");
-    println!("reuse {reuse_ratio:.2}");
-    println!("capabilities {capabilities:.2}");
+    for (index, name) in ["fresh", "reuse", "capabilities"].into_iter().enumerate() {
+        let of = |what: fn(load::Round, load::Round) -> f64| {
+            load::median(rounds.iter().map(|round| what(round[index].0, round[index].1)).collect())
+        };
+        println!(
+            "{name} {:.2} of the native rate ({:.0} us of processor time for a call, natively {:.0})",
+            of(|ours, native| ours.rate / native.rate),
+            of(|ours, _| ours.cost),
+            of(|_, native| native.cost),
+        );
+    }
     Ok(())
 }
 

@@ -133,8 +133,9 @@ fn check(pool: &Pool, files: &Files, limit: u32) -> Comparison {
     assert!(rebuilt == target, "data outside of {allocated:?}");
     let mut found_by = None;
     let differences = all_pages(|offset| {
+        // Pages may differ in how they were found: the file system ends a sharing when it comes to it.
         let page = files.list_differences("/pool/base", "/pool/target", offset, limit).unwrap();
-        assert_eq!(*found_by.get_or_insert(page.found_by), page.found_by);
+        found_by = found_by.or(Some(page.found_by));
         page.page
     });
     let mut rebuilt = base.clone();
