@@ -10,11 +10,15 @@ mod calls;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod documents;
+#[cfg(test)]
 mod ids;
 #[cfg(test)]
 mod languages;
 #[cfg(test)]
 mod layering;
+#[cfg(test)]
+mod licences;
 #[cfg(test)]
 mod limits;
 #[cfg(test)]
