@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
 use drivebay::wire::pb::csi::v1::{
     ControllerGetCapabilitiesRequest, ControllerGetVolumeRequest, CreateVolumeRequest, CreateVolumeResponse,
-    GetPluginCapabilitiesRequest, GetPluginInfoRequest, ProbeRequest,
+    GetPluginCapabilitiesRequest, GetPluginInfoRequest, ListVolumesRequest, ProbeRequest,
 };
 use prost::Message as _;
 use tokio::task::JoinSet;
@@ -231,4 +231,34 @@ async fn probe_tells_how_the_backend_feels_and_never_fails() {
     host.log.wait("to=Unhealthy(\"the array is off\")", 1).await;
     assert_eq!(identity.probe(ProbeRequest {}).await.unwrap().into_inner().ready, Some(false));
     client.create_volume(requests::create("a")).await.expect("the backend knows best what it still can do");
+}
+
+/// The test backend gives all it has when nobody says how many: then it is the host that asks for pages, and
+/// a client that follows the tokens sees every volume once.
+#[tokio::test]
+async fn long_lists_come_in_pages_also_when_nobody_asks_for_them() {
+    let host = TestHost::tester().await;
+    let ids: Vec<_> = (0..1_100).map(|n| format!("vol-{n:04}")).collect();
+    for some in ids.chunks(550) {
+        let records: Vec<_> = some.iter().map(|id| format!("set:volume/{id}")).collect();
+        let wishes: Vec<_> = records.iter().map(|key| (key.as_str(), "1\u{1f}none\u{1f}\u{1f}")).collect();
+        host.control(&wishes).await;
+    }
+    let mut client = host.controller().await;
+    for (wanted, pages) in [(0, &[1_000, 100][..]), (5_000, &[1_000, 100]), (1_000, &[1_000, 100]), (600, &[600, 500])]
+    {
+        let (mut token, mut seen, mut lengths) = (String::new(), Vec::new(), Vec::new());
+        loop {
+            let request = ListVolumesRequest { max_entries: wanted, starting_token: token };
+            let page = client.list_volumes(request).await.unwrap().into_inner();
+            lengths.push(page.entries.len());
+            seen.extend(page.entries.into_iter().map(|entry| entry.volume.unwrap().volume_id));
+            token = page.next_token;
+            if token.is_empty() {
+                break;
+            }
+        }
+        assert_eq!(lengths, pages, "asked for {wanted}");
+        assert_eq!(seen, ids, "asked for {wanted}");
+    }
 }

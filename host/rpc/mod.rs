@@ -52,7 +52,8 @@ pub(crate) trait Rpc: Call<Answer: Send + 'static> + Check + Secrets + Clone + S
     /// What it locks, from the request alone.
     fn locks(&self) -> LockSet;
 
-    /// The host paths that the request names: node work for this call may touch no others.
+    /// The host paths that the request names, and what each is for. Node work for this call may touch those of
+    /// them whose form the checks allow, and no others.
     fn host_paths(&self) -> Vec<CallPath> {
         Vec::new()
     }

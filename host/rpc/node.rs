@@ -24,15 +24,15 @@ service! {
         node_unstage_volume: NodeUnstageVolumeRequest => NodeUnstageVolumeResponse, Changes, |r| volume(&r.volume_id),
             paths |r| vec![staging(&r.staging_target_path)], ledger |r| remove(&r.volume_id, &r.staging_target_path);
         node_publish_volume: NodePublishVolumeRequest => NodePublishVolumeResponse, Changes, |r| volume(&r.volume_id),
-            paths |r| named([staging(&r.staging_target_path), target(&r.target_path)]), ledger |r| publish(r);
+            paths |r| vec![staging(&r.staging_target_path), target(&r.target_path)], ledger |r| publish(r);
         node_unpublish_volume: NodeUnpublishVolumeRequest => NodeUnpublishVolumeResponse, Changes, |r| volume(&r.volume_id),
             paths |r| vec![target(&r.target_path)], ledger |r| remove(&r.volume_id, &r.target_path);
         node_get_volume_stats: NodeGetVolumeStatsRequest => NodeGetVolumeStatsResponse, Reads, |_| LockSet::none(),
-            paths |r| named([other(&r.volume_path), staging(&r.staging_target_path)]), ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
         node_expand_volume: NodeExpandVolumeRequest => NodeExpandVolumeResponse, Changes, |r| volume(&r.volume_id),
-            paths |r| named([other(&r.volume_path), staging(&r.staging_target_path)]), ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
         node_get_volume_health: NodeGetVolumeHealthRequest => NodeGetVolumeHealthResponse, Reads, |_| LockSet::none(),
-            paths |r| named([other(&r.volume_publish_path), staging(&r.staging_target_path)]), ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
         node_get_storage_health: NodeGetStorageHealthRequest => NodeGetStorageHealthResponse, Reads, |_| LockSet::none();
     }
 }
@@ -51,11 +51,6 @@ fn target(at: &str) -> CallPath {
 
 fn other(at: &str) -> CallPath {
     path(PathRole::Other, at)
-}
-
-/// Leaves out the paths that the request does not name.
-fn named<const N: usize>(paths: [CallPath; N]) -> Vec<CallPath> {
-    paths.into_iter().filter(|path| !path.path.is_empty()).collect()
 }
 
 fn stage(r: &v1::NodeStageVolumeRequest) -> LedgerUse {

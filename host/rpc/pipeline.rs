@@ -75,6 +75,7 @@ async fn run<R: Unary>(
 ) -> Result<<R as Call>::Answer, CallError> {
     let (backend, arrived) = (&front.backend, Instant::now());
     let permit = admit(front, &request, id).await?;
+    let request = request.bounded();
     let work = AssertUnwindSafe(work(Arc::clone(backend), permit, request).in_current_span()).catch_unwind();
     await_answer(backend.attach(work), deadline.answer_within(arrived.elapsed())).await
 }
@@ -121,7 +122,10 @@ fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
     };
     let mut secrets = Vec::new();
     request.collect_secrets(&mut secrets);
-    let paths = request.host_paths();
+    // What a path is for, the row says; whether its form allows work there, the check.
+    let usable = request.paths();
+    let named = request.host_paths().into_iter();
+    let paths = named.filter(|named| usable.contains(&named.path.as_str())).collect();
     CallContext::new(id, R::METHOD.name(), duty, lease.around.limits.wall.of(duty))
         .with(observe::Secrets::new(secrets), paths)
 }

@@ -34,7 +34,7 @@ pub(crate) mod host {
 macro_rules! interface {
     (
         $(#[$doc:meta])*
-        $module:ident as $trait:ident, $world:tt $(, with $other:tt = $types:path)?
+        $module:ident as $trait:ident, $world:tt
     ) => {
         $(#[$doc])*
         pub mod $module {
@@ -46,7 +46,6 @@ macro_rules! interface {
                     world: $world,
                     with: {
                         "drivebay:backend/types@0.1.0": crate::types,
-                        $($other: $types,)?
                     },
                     additional_derives: [PartialEq, Eq],
                     generate_unused_types: true,

@@ -51,6 +51,10 @@ impl Check for ListVolumesRequest {
         Ok(())
     }
 
+    fn bounded(self) -> Self {
+        Self { max_entries: page::bounded(self.max_entries), ..self }
+    }
+
     fn check_answer(&self, answer: &Self::Answer, able: &Abilities) -> Result<(), BadAnswer> {
         let asked = page::Asked { most: self.max_entries, token: &self.starting_token };
         asked.answered(answer.entries.len(), &answer.next_token)?;

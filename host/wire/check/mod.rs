@@ -28,7 +28,7 @@ pub use stream::{BlockPage, MetadataStream};
 use super::{Abilities, BadAnswer, Invalid};
 
 /// A request that is checked before it enters a guest, and whose answer is checked before it leaves.
-pub trait Check: prost::Message {
+pub trait Check: prost::Message + Sized {
     /// What a guest answers; of a stream, one message.
     type Answer;
 
@@ -37,6 +37,13 @@ pub trait Check: prost::Message {
     /// # Errors
     /// The first rule broken, with the field's protobuf path.
     fn check(&self, able: &Abilities) -> Result<(), Invalid>;
+
+    /// The request as the guest gets it, once it is checked. Lists are asked for in pages, also where the
+    /// client did not ask for any.
+    #[must_use]
+    fn bounded(self) -> Self {
+        self
+    }
 
     /// Refuses an answer that breaks a rule by itself or does not fit this request.
     ///

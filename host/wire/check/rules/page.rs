@@ -16,6 +16,17 @@ pub(crate) fn limit(field: &str, wanted: i32) -> Verdict {
     size::not_negative(field, wanted)
 }
 
+/// The most entries that a guest is asked for: a page of them stays below what clients take in one message,
+/// and a backend that has a hundred thousand volumes answers in time. Tokens are passed on as they are: they
+/// are the backend's, and the host remembers nothing between two pages.
+pub(crate) const ENTRIES: i32 = 1_000;
+
+/// How many entries the guest is asked for: as many as the client wants, and never more than a page holds. A
+/// shorter page than was asked for is what clients expect, as long as its token leads on (CSI, `max_entries`).
+pub(crate) const fn bounded(wanted: i32) -> i32 {
+    if wanted > 0 && wanted < ENTRIES { wanted } else { ENTRIES }
+}
+
 /// What a page was asked by.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Asked<'a> {

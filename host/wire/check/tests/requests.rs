@@ -5,7 +5,10 @@ use super::fixtures::*;
 use super::{accepted, refused};
 use crate::wire::InvalidKind;
 use crate::wire::pb::csi::v1::volume_capability::{AccessType, MountVolume};
-use crate::wire::pb::csi::v1::{CapacityRange, Topology, TopologyRequirement};
+use crate::wire::pb::csi::v1::{
+    CapacityRange, ControllerListVolumeHealthRequest, ListSnapshotsRequest, ListVolumesRequest, Topology,
+    TopologyRequirement,
+};
 
 fn mount(change: fn(&mut MountVolume)) -> AccessType {
     let mut mount = MountVolume::default();
@@ -190,6 +193,17 @@ fn requirements_name_places_and_prefer_only_allowed_ones() {
             }),
         ],
     );
+}
+
+#[test]
+fn lists_are_asked_for_in_pages() {
+    for (wanted, asked) in [(0, 1_000), (1, 1), (999, 999), (1_000, 1_000), (i32::MAX, 1_000)] {
+        assert_eq!(ListVolumesRequest { max_entries: wanted, ..list_volumes() }.bounded().max_entries, asked);
+        assert_eq!(ListSnapshotsRequest { max_entries: wanted, ..list_snapshots() }.bounded().max_entries, asked);
+        let health = ControllerListVolumeHealthRequest { max_entries: wanted, ..list_health() };
+        assert_eq!(health.bounded().max_entries, asked);
+    }
+    assert_eq!(create_volume().bounded(), create_volume());
 }
 
 #[test]
