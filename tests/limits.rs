@@ -27,6 +27,15 @@ async fn computing_without_end() {
     assert!(begin.elapsed() < Duration::from_secs(9), "{:?}", begin.elapsed());
 }
 
+/// A guest that sleeps and looks again costs no CPU time, however often it looks.
+#[tokio::test]
+async fn waiting_is_not_computing() {
+    let host = TestHost::start(Guest::TESTER, Options::default().limit("cpu", "300ms")).await;
+    // Each look lies in a tick of its own: charged by the tick, sixty of them are 600 ms.
+    host.instruct("create-volume", "patient", "nap 60").await;
+    host.create(&["patient"]).await;
+}
+
 #[tokio::test]
 async fn waiting_without_end() {
     let options = Options::default().limit("change-time", "500ms");
@@ -88,4 +97,18 @@ async fn log() {
     host.create(&["loud"]).await;
     let lines = host.log.with("context=\"flood\"").len();
     assert!((10..80).contains(&lines), "{lines} lines of 1 KB in 64 KiB");
+    // Nothing more is said by this guest; that lines are missing is told all the same, each of them once.
+    for said in 1.. {
+        host.log.wait("log lines of the backend were dropped", said).await;
+        let told: usize = host.log.with("were dropped").iter().map(|line| dropped(&line.text)).sum();
+        if host.log.with("context=\"flood\"").len() + told >= 5_000 {
+            break;
+        }
+    }
+}
+
+/// How many lines a line of the log says were dropped.
+fn dropped(line: &str) -> usize {
+    let number = line.split("lines=").nth(1).unwrap_or_else(|| panic!("no number in: {line}"));
+    number.split_whitespace().next().unwrap().parse().unwrap()
 }

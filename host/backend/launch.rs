@@ -113,6 +113,10 @@ async fn live(backend: Arc<Backend>) {
     }
     loop {
         probe(&backend).await;
+        // A flood may end in silence.
+        if let Some(generation) = backend.generation() {
+            generation.around.log.tell_dropped();
+        }
         tokio::select! {
             () = backend.closing() => return,
             () = tokio::time::sleep(PROBE_EVERY) => {}

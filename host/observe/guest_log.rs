@@ -3,7 +3,6 @@
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -88,18 +87,18 @@ impl GuestLog {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         };
+        // Before the line that fits again, so that a reader sees where the gap is.
+        self.tell_dropped();
         self.emit(level, &tame(&context, 128), &tame(&text, LINE), origin.call);
     }
 
-    /// How many lines were dropped since the last time this was asked.
-    pub fn take_dropped(&self) -> u64 {
-        self.dropped.swap(0, Ordering::Relaxed)
-    }
-
-    /// How long after an empty bucket a full line fits again.
-    pub fn pause(&self) -> Duration {
-        let rate = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).rate.max(1);
-        Duration::from_millis((LINE as u64).saturating_mul(1000) / rate)
+    /// Says how many lines were dropped since this was last said, if any were.
+    pub fn tell_dropped(&self) {
+        let lines = self.dropped.swap(0, Ordering::Relaxed);
+        if lines > 0 {
+            let backend = self.backend.as_str();
+            tracing::warn!(backend, lines, "log lines of the backend were dropped: too many, or with a secret in them");
+        }
     }
 
     fn emit(&self, level: Level, context: &str, text: &str, call: &str) {
@@ -120,6 +119,8 @@ fn cut(text: &str) -> &str {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     #[test]
@@ -129,8 +130,9 @@ mod tests {
         for _ in 0..10 {
             log.line(Level::Info, "", &"x".repeat(40), origin);
         }
-        assert_eq!(log.take_dropped(), 8);
-        assert_eq!(log.take_dropped(), 0);
+        assert_eq!(log.dropped.load(Ordering::Relaxed), 8);
+        log.tell_dropped();
+        assert_eq!(log.dropped.load(Ordering::Relaxed), 0, "said once");
     }
 
     #[test]

@@ -38,8 +38,3 @@ fn tick(engines: &Mutex<Vec<EngineWeak>>) {
             .retain(|engine| engine.upgrade().inspect(Engine::increment_epoch).is_some());
     }
 }
-
-/// How many ticks a span of CPU time is, at least one.
-pub(crate) fn ticks(time: Duration) -> u64 {
-    u64::try_from(time.as_millis() / TICK.as_millis()).unwrap_or(u64::MAX).max(1)
-}

@@ -8,9 +8,9 @@ use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::context::CallContext;
-use super::epoch;
 use super::fault::{Fault, FaultKind};
 use super::limits::Limits;
+use super::meter::{Meter, Metered};
 use super::store::{HostState, Surroundings};
 
 /// A component that is loaded and linked, ready to be instantiated.
@@ -30,6 +30,7 @@ impl std::fmt::Debug for Program {
 pub struct Live {
     store: Store<HostState>,
     instance: Instance,
+    meter: Arc<Meter>,
     /// Calls it has served.
     pub uses: u32,
     /// When it was last given back.
@@ -55,13 +56,16 @@ impl Program {
         let mut store = Store::new(self.pre.engine(), state);
         store.limiter(|state| &mut state.limiter);
         store.set_max_component_handles(around.limits.handles);
-        set_limits(&mut store, &around.limits);
-        let made = tokio::time::timeout_at(call.ends, self.pre.instantiate_async(&mut store)).await;
+        let meter = set_limits(&mut store, &around.limits);
+        let made = {
+            let making = std::pin::pin!(self.pre.instantiate_async(&mut store));
+            tokio::time::timeout_at(call.ends, Metered::new(Arc::clone(&meter), making)).await
+        };
         let instance = match made {
             Ok(made) => made.map_err(|e| Fault::of(&e))?,
             Err(_) => return Err(Fault::new(FaultKind::Wall, "while the instance was made")),
         };
-        Ok(Live { store, instance, uses: 0, idle_since: Instant::now() })
+        Ok(Live { store, instance, meter, uses: 0, idle_since: Instant::now() })
     }
 }
 
@@ -70,7 +74,7 @@ impl Live {
     pub fn begin(&mut self, call: &Arc<CallContext>) {
         self.store.data_mut().begin(call);
         let around = Arc::clone(&self.store.data().around);
-        set_limits(&mut self.store, &around.limits);
+        self.meter = set_limits(&mut self.store, &around.limits);
     }
 
     /// Looks at the instance without running it.
@@ -87,7 +91,8 @@ impl Live {
         F: AsyncFnOnce(&mut Store<HostState>, &Instance) -> Result<T, GuestEnd<E>>,
     {
         let ends = self.store.data().call.ends;
-        match tokio::time::timeout_at(ends, work(&mut self.store, &self.instance)).await {
+        let work = std::pin::pin!(work(&mut self.store, &self.instance));
+        match tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)).await {
             Ok(Ok(value)) => Ok(Ok(value)),
             Ok(Err(GuestEnd::Other(error))) => Ok(Err(error)),
             Ok(Err(GuestEnd::Engine(error))) => Err(Fault::of(&error)),
@@ -111,12 +116,14 @@ impl<E> From<wasmtime::Error> for GuestEnd<E> {
     }
 }
 
-fn set_limits(store: &mut Store<HostState>, limits: &Limits) {
+/// Sets the limits of a call; gives what measures its CPU time.
+fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
     store.set_hostcall_fuel(usize::try_from(limits.crossing).unwrap_or(usize::MAX));
     store.set_epoch_deadline(1);
-    let mut left = epoch::ticks(limits.cpu);
+    let (meter, cpu) = (Meter::new(), limits.cpu);
+    let of_callback = Arc::clone(&meter);
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
-        left = left.saturating_sub(1);
-        Ok(if left == 0 { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        Ok(if of_callback.spent() >= cpu { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
     });
+    meter
 }

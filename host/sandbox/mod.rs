@@ -13,6 +13,7 @@ mod limiter;
 pub mod limits;
 mod linker;
 pub mod loading;
+mod meter;
 pub mod own;
 pub mod store;
 

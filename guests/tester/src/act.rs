@@ -10,6 +10,7 @@ use drivebay_sdk::state::{self, Commit};
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, ErrorCode, Result, log};
 
+use crate::labour;
 use crate::records::text;
 
 /// How often a held call looks whether it may go on.
@@ -54,9 +55,13 @@ fn instruction(operation: &str, object: &str) -> Result<Option<String>> {
     Ok(Some(rest.to_owned()))
 }
 
-/// Does what a word says.
+/// Does what a word says, or several with `then` between them.
+pub(crate) fn obey(words: &str, operation: &str, object: &str, secrets: &StringMap) -> Result<Flaw> {
+    words.split(" then ").try_fold(Flaw::new(), |_, word| obey_one(word, operation, object, secrets))
+}
+
 #[allow(clippy::panic, clippy::infinite_loop, reason = "misbehaving is what the word asks for")]
-pub(crate) fn obey(word: &str, operation: &str, object: &str, secrets: &StringMap) -> Result<Flaw> {
+fn obey_one(word: &str, operation: &str, object: &str, secrets: &StringMap) -> Result<Flaw> {
     let (verb, rest) = word.split_once(' ').unwrap_or((word, ""));
     match verb {
         "refuse" => return Err(refusal(rest)),
@@ -68,6 +73,7 @@ pub(crate) fn obey(word: &str, operation: &str, object: &str, secrets: &StringMa
         }
         "set" => Commit::new().put(rest, "open").run()?,
         "wait" => std::thread::sleep(Duration::from_millis(number(rest))),
+        "nap" => (0..number(rest)).for_each(|_| std::thread::sleep(LOOK)),
         "trap" => panic!("the instruction asks for it"),
         "exit" => std::process::exit(3),
         "loop" => loop {
@@ -85,6 +91,9 @@ pub(crate) fn obey(word: &str, operation: &str, object: &str, secrets: &StringMa
         "open" => {
             open(rest)?;
         }
+        "format" => labour::format(rest)?,
+        "bind" => labour::bind(object, rest)?,
+        "unmount" => labour::unmount(object, rest)?,
         _ => return Err(Error::invalid_argument(format!("no instruction: {word}"))),
     }
     Ok(Flaw::new())

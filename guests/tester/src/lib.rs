@@ -11,6 +11,7 @@ mod attachment;
 mod control;
 mod groups;
 mod health;
+mod labour;
 mod listing;
 mod metadata;
 mod node;

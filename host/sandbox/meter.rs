@@ -1,0 +1,98 @@
+//! How long the guest of one call has computed. Waiting costs it nothing: a guest that sleeps and looks
+//! again, as many runtimes do while they idle, would otherwise be charged a whole tick for each look.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::task::{Context, Poll};
+use std::time::{Duration, Instant};
+
+/// The time of one call: that of the turns it has had, and that of the turn it is in. Only the thread
+/// that runs the guest writes it.
+#[derive(Debug)]
+pub(super) struct Meter {
+    origin: Instant,
+    /// In nanoseconds.
+    spent: AtomicU64,
+    /// In nanoseconds since `origin`.
+    turn_began: AtomicU64,
+}
+
+impl Meter {
+    /// Nothing spent yet; the first turn begins now.
+    pub(super) fn new() -> Arc<Self> {
+        Arc::new(Self { origin: Instant::now(), spent: AtomicU64::new(0), turn_began: AtomicU64::new(0) })
+    }
+
+    /// What the guest has spent so far. To be asked in its turn.
+    pub(super) fn spent(&self) -> Duration {
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed)) + self.turn()
+    }
+
+    fn turn(&self) -> Duration {
+        self.origin.elapsed().saturating_sub(Duration::from_nanos(self.turn_began.load(Ordering::Relaxed)))
+    }
+
+    fn begin_turn(&self) {
+        self.turn_began.store(nanoseconds(self.origin.elapsed()), Ordering::Relaxed);
+    }
+
+    fn end_turn(&self) {
+        self.spent.fetch_add(nanoseconds(self.turn()), Ordering::Relaxed);
+    }
+}
+
+fn nanoseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// Work in a guest, each turn of it measured.
+#[derive(Debug)]
+pub(super) struct Metered<F> {
+    meter: Arc<Meter>,
+    work: F,
+}
+
+impl<F: Future + Unpin> Metered<F> {
+    pub(super) const fn new(meter: Arc<Meter>, work: F) -> Self {
+        Self { meter, work }
+    }
+}
+
+impl<F: Future + Unpin> Future for Metered<F> {
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        self.meter.begin_turn();
+        let polled = Pin::new(&mut self.work).poll(context);
+        self.meter.end_turn();
+        polled
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn only_turns_are_measured() {
+        let meter = Meter::new();
+        let (inside, spins) = (Arc::clone(&meter), Duration::from_millis(5));
+        let compute = move || {
+            let begin = Instant::now();
+            while begin.elapsed() < spins {}
+        };
+        let work = std::pin::pin!(async move {
+            compute();
+            tokio::time::sleep(Duration::from_hours(1)).await;
+            let before = inside.spent();
+            compute();
+            (before, inside.spent())
+        });
+        let begin = Instant::now();
+        let (before, after) = Metered::new(Arc::clone(&meter), work).await;
+        assert!(before >= spins && after >= before + spins, "{before:?} {after:?}");
+        assert!(meter.spent.load(Ordering::Relaxed) >= nanoseconds(after) && after <= begin.elapsed());
+    }
+}
