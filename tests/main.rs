@@ -26,6 +26,8 @@ mod loading;
 #[cfg(test)]
 mod locks;
 #[cfg(test)]
+mod node;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod redaction;

@@ -36,6 +36,9 @@ pub enum CallError {
     /// The guest returned what is no valid answer.
     #[error("the backend's answer breaks the contract: {0}")]
     BadAnswer(#[from] BadAnswer),
+    /// The helper for node work ended while it worked for the call.
+    #[error("the process for node work ended while it worked on this call; repeat the call")]
+    NodeLost,
     /// The client's time is over. The call itself goes on.
     #[error("the call is still under way; repeat it to learn its outcome")]
     Deadline,
@@ -135,7 +138,7 @@ impl CallError {
                 FaultKind::Pool => Outcome::NotStarted,
                 _ => Outcome::Unknown,
             },
-            Self::BadAnswer(_) | Self::Deadline => Outcome::Unknown,
+            Self::BadAnswer(_) | Self::NodeLost | Self::Deadline => Outcome::Unknown,
         }
     }
 
@@ -150,6 +153,7 @@ impl CallError {
             | Self::NotReady(_)
             | Self::Decided(_)
             | Self::Refused(_)
+            | Self::NodeLost
             | Self::Deadline => false,
         }
     }

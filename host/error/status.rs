@@ -56,6 +56,10 @@ pub const fn code(family: Family, error: &CallError) -> Code {
         CallError::Refused(refusal) => refused(refusal.code),
         CallError::Fault(fault) => faulted(family, fault.kind),
         CallError::BadAnswer(_) => faulted(family, FaultKind::Trap),
+        CallError::NodeLost => match family {
+            Family::Changing | Family::Reading => Code::Unavailable,
+            Family::Replication => Code::Unknown,
+        },
         CallError::Deadline => Code::DeadlineExceeded,
     }
 }

@@ -62,6 +62,7 @@ fn all() -> Vec<CallError> {
         CallError::Decided(Decision::AlreadyExists("it is there".into())),
         CallError::Decided(Decision::FailedPrecondition("it is in use".into())),
         CallError::BadAnswer(BadAnswer { field: "volume".into(), problem: "is missing".into() }),
+        CallError::NodeLost,
         CallError::Deadline,
     ];
     all.extend(FAULTS.map(|kind| CallError::Fault(Fault::new(kind, "wasm backtrace 0x1234"))));

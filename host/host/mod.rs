@@ -1,6 +1,8 @@
 //! A host: configuration in, sockets out. Puts the parts together and takes them apart in the right
 //! order; knows nothing of calls.
 
+mod helper;
+
 use std::future::Future;
 use std::path::Path;
 use std::sync::Arc;
@@ -48,6 +50,9 @@ impl Host {
     pub async fn start(config: Config, node: Option<Node>) -> Result<Self> {
         let environment = environment(&config, node).await?;
         let host = Self { backends: Vec::new(), servers: TaskTracker::new(), ending: CancellationToken::new() };
+        if let Some(node) = environment.node.clone() {
+            host.servers.spawn(helper::keep(node, host.ending.clone()));
+        }
         let mut backends = Vec::new();
         for backend in config.backends {
             let name = backend.name.clone();
@@ -134,30 +139,9 @@ async fn environment(config: &Config, node: Option<Node>) -> Result<Environment>
         .ok()
         .map(Arc::new);
     if let Some(node) = &node {
-        recover_node(node, config).await?;
+        helper::recover(node, config).await?;
     }
     Ok(Environment { store, cache, node })
-}
-
-/// Puts the node right after a crash, before any call.
-async fn recover_node(node: &Node, config: &Config) -> Result<()> {
-    for backend in config.backends.iter().filter(|backend| backend.grants.node) {
-        let directories = backend.grants.directories.iter().map(|grant| node::DirectoryGrant {
-            host: grant.host.clone(),
-            guest: grant.guest.clone(),
-            write: grant.write,
-        });
-        node.register(&backend.name, directories.collect()).await.context("node work cannot be set up")?;
-    }
-    let report = node.recover().await.context("the node's ledger cannot be recovered")?;
-    tracing::info!(
-        kept = report.kept.len(),
-        undone = report.undone.len(),
-        vanished = report.vanished.len(),
-        unresolved = report.unresolved.len(),
-        "node ledger compared with the system"
-    );
-    Ok(())
 }
 
 fn private_directory(path: &Path) -> Result<()> {

@@ -18,8 +18,10 @@ use std::thread;
 use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType};
 use tokio::sync::oneshot;
 
+use super::calls::unexpected;
 use super::protocol::{Hello, Numbered, Reply};
-use super::{Answer, Caller, DirectoryGrant, HELPER_SUBCOMMAND, NodeError, Operation, RecoveryReport, Request, frames};
+use super::upkeep::nobody;
+use super::{Answer, DirectoryGrant, HELPER_SUBCOMMAND, NodeError, Operation, RecoveryReport, Request, frames};
 
 /// How to start the helper.
 #[derive(Debug, Clone)]
@@ -42,6 +44,8 @@ impl Launch {
 #[derive(Debug, Clone)]
 pub struct Node {
     inner: Arc<Inner>,
+    /// The only helper that is spoken to; none: whichever there is.
+    pinned: Option<u64>,
 }
 
 #[derive(Debug)]
@@ -51,12 +55,16 @@ struct Inner {
     connection: Mutex<Connection>,
     /// Repeated to the next helper.
     grants: Mutex<BTreeMap<String, Vec<DirectoryGrant>>>,
+    /// One next helper at a time.
+    respawning: tokio::sync::Mutex<()>,
 }
 
 type Answered = Result<Answer, NodeError>;
 
 #[derive(Debug)]
 struct Connection {
+    /// Tells this helper from those before it; process ids come again.
+    serial: u64,
     outgoing: mpsc::Sender<Numbered>,
     awaited: Arc<Mutex<Awaited>>,
     process: u32,
@@ -71,6 +79,7 @@ struct Awaited {
 }
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
+static NEXT_HELPER: AtomicU64 = AtomicU64::new(1);
 
 impl Node {
     pub(super) fn start(launch: Launch, state_dir: &Path) -> Result<Self, NodeError> {
@@ -80,8 +89,18 @@ impl Node {
             state_dir: state_dir.to_owned(),
             connection: Mutex::new(connection),
             grants: Mutex::new(BTreeMap::new()),
+            respawning: tokio::sync::Mutex::new(()),
         };
-        Ok(Self { inner: Arc::new(inner) })
+        Ok(Self { inner: Arc::new(inner), pinned: None })
+    }
+
+    /// A handle to the helper that there is now and to no later one: to those that come after it,
+    /// what is asked here is `gone`. For the work of one call, because the next helper begins by undoing
+    /// what calls under way have made, and a call that went on with it would build on what is no more.
+    #[must_use]
+    pub fn pinned(&self) -> Self {
+        let serial = lock(&self.inner.connection).serial;
+        Self { inner: Arc::clone(&self.inner), pinned: Some(serial) }
     }
 
     /// Sends one request and awaits its answer. Dropping the future does not end the work.
@@ -90,10 +109,18 @@ impl Node {
         if let Operation::Register { directories } = &request.operation {
             granted = Some((request.caller.backend.clone(), directories.clone()));
         }
-        let receiver = lock(&self.inner.connection).submit(request);
+        let receiver = self.submit(request)?;
         let answer = received(receiver).await?;
         lock(&self.inner.grants).extend(granted);
         Ok(answer)
+    }
+
+    fn submit(&self, request: Request) -> Result<oneshot::Receiver<Answered>, NodeError> {
+        let connection = lock(&self.inner.connection);
+        if self.pinned.is_some_and(|serial| serial != connection.serial) {
+            return Err(NodeError::gone("another one has taken over"));
+        }
+        Ok(connection.submit(request))
     }
 
     /// Completes when the helper is gone; [`Self::respawn`] should follow at once, because a file
@@ -118,22 +145,21 @@ impl Node {
     }
 
     /// Starts a new helper if the last one is gone, repeats the grants to it and recovers. None:
-    /// the helper is alive.
+    /// the helper is alive. Until it has recovered nobody else can ask it for anything.
     pub async fn respawn(&self) -> Result<Option<RecoveryReport>, NodeError> {
-        let registered: Vec<_> = {
-            let mut connection = lock(&self.inner.connection);
-            if lock(&connection.awaited).gone.is_none() {
-                return Ok(None);
-            }
-            *connection = Connection::open(&self.inner.launch, &self.inner.state_dir)?;
-            // Before anybody else can ask for anything.
-            let grants = lock(&self.inner.grants).clone();
-            grants.into_iter().map(|grant| connection.submit(registration(grant))).collect()
-        };
-        for receiver in registered {
-            received(receiver).await?;
+        let _alone = self.inner.respawning.lock().await;
+        if !self.is_closed() {
+            return Ok(None);
         }
-        self.recover().await.map(Some)
+        let connection = Connection::open(&self.inner.launch, &self.inner.state_dir)?;
+        let grants = lock(&self.inner.grants).clone();
+        for grant in grants {
+            received(connection.submit(registration(grant))).await?;
+        }
+        let answer = received(connection.submit(recovery())).await?;
+        let Answer::Recovered(report) = answer else { return Err(unexpected(&answer)) };
+        *lock(&self.inner.connection) = connection;
+        Ok(Some(report))
     }
 
     /// The process id of the helper, for the log.
@@ -146,9 +172,12 @@ async fn received(receiver: oneshot::Receiver<Answered>) -> Answered {
     receiver.await.unwrap_or_else(|_| Err(NodeError::gone("its connection was replaced")))
 }
 
+fn recovery() -> Request {
+    Request { caller: nobody(""), operation: Operation::Recover }
+}
+
 fn registration((backend, directories): (String, Vec<DirectoryGrant>)) -> Request {
-    let caller = Caller { backend, call: String::new(), paths: Vec::new() };
-    Request { caller, operation: Operation::Register { directories } }
+    Request { caller: nobody(&backend), operation: Operation::Register { directories } }
 }
 
 impl Connection {
@@ -167,7 +196,7 @@ impl Connection {
         let for_reader = Arc::clone(&awaited);
         run("node-write", move || write(&ours, &queue))?;
         run("node-read", move || read(&reading, &for_reader, child))?;
-        Ok(Self { outgoing, awaited, process })
+        Ok(Self { serial: NEXT_HELPER.fetch_add(1, Ordering::Relaxed), outgoing, awaited, process })
     }
 
     fn submit(&self, request: Request) -> oneshot::Receiver<Answered> {

@@ -49,6 +49,6 @@ impl Node {
 }
 
 /// The host itself, outside of any call.
-fn nobody(backend: &str) -> Caller {
+pub(super) fn nobody(backend: &str) -> Caller {
     Caller { backend: backend.to_owned(), call: String::new(), paths: Vec::new() }
 }

@@ -93,6 +93,7 @@ pub(super) async fn decide<R: Rpc>(
     ledger: &LedgerUse,
 ) -> Result<Option<<R as Call>::Answer>, CallError> {
     let (Some(node), LedgerUse::Put(wanted)) = (&backend.node, ledger) else { return Ok(None) };
+    let node = context.node(node);
     let there = node.publications(&backend.config.name, Some(&wanted.publication.volume)).await.map_err(unavailable)?;
     match judge(wanted, &there) {
         Verdict::Proceed => Ok(None),
@@ -113,15 +114,16 @@ pub(super) async fn conclude<T>(
     answer: Result<T, CallError>,
 ) -> Result<T, CallError> {
     let Some(node) = &backend.node else { return answer };
+    let node = context.node(node);
     let caller = context.caller(&backend.config.name);
     match (ledger, answer) {
         (LedgerUse::None, answer) => answer,
         (LedgerUse::Put(wanted), Ok(value)) => {
-            node.acknowledge(&caller, Some(wanted.publication)).await.map_err(unavailable)?;
+            node.acknowledge(&caller, Some(wanted.publication)).await.map_err(unrecorded)?;
             Ok(value)
         }
         (LedgerUse::Remove { volume, path }, Ok(value)) => {
-            node.forget(&caller, &volume, &path).await.map_err(unavailable)?;
+            node.forget(&caller, &volume, &path).await.map_err(unrecorded)?;
             Ok(value)
         }
         (LedgerUse::Put(_) | LedgerUse::Remove { .. }, Err(error)) => {
@@ -134,9 +136,17 @@ pub(super) async fn conclude<T>(
 }
 
 async fn abandon(node: &Node, caller: &crate::node::Caller) {
-    if let Err(error) = node.abandon(caller).await {
+    if let Err(error) = node.abandon(caller).await
+        // The next helper begins by undoing it.
+        && error.code != ErrorCode::Gone
+    {
         tracing::error!(call = caller.call, %error, "what the failed call made could not be undone; it will be at the next start");
     }
+}
+
+/// The call was done, but that could not be written down.
+fn unrecorded(error: NodeError) -> CallError {
+    if error.code == ErrorCode::Gone { CallError::NodeLost } else { unavailable(error) }
 }
 
 fn unavailable(error: NodeError) -> CallError {

@@ -135,6 +135,7 @@ fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
 async fn work<R: Unary>(backend: Arc<Backend>, permit: Permit, request: R) -> Result<<R as Call>::Answer, CallError> {
     let ledger = request.ledger();
     let answer = perform(&backend, &permit, request, &ledger).await;
+    let answer = answer.map_err(|error| doubted(&permit.context, error));
     let answer = super::ledger::conclude(&backend, &permit.context, ledger, answer).await;
     if let Err(error) = &answer
         && error.is_backend_fault()
@@ -166,6 +167,15 @@ async fn perform<R: Unary>(
         _ => permit.lease.leave(live),
     }
     answer
+}
+
+/// A guest that was told that its node work failed cannot know what has become of it when the helper is gone:
+/// whatever it makes of that, the outcome is unknown.
+fn doubted(context: &CallContext, error: CallError) -> CallError {
+    match error {
+        CallError::Refused(_) if context.has_lost_node() => CallError::NodeLost,
+        error => error,
+    }
 }
 
 /// Calls the guest and checks what it says.
@@ -258,7 +268,9 @@ pub(super) fn report(origin: Origin<'_>, family: Family, error: &CallError) -> S
             let (fault, detail) = (fault.kind.word(), fault.detail.as_str());
             tracing::error!(backend, rpc, call, ?code, fault, detail, "call failed: {words}");
         }
-        CallError::BadAnswer(_) => tracing::error!(backend, rpc, call, ?code, "call failed: {words}"),
+        CallError::BadAnswer(_) | CallError::NodeLost => {
+            tracing::error!(backend, rpc, call, ?code, "call failed: {words}");
+        }
         CallError::Refused(refusal) => {
             tracing::info!(backend, rpc, call, ?code, reason = refusal.reason, "call refused: {words}");
         }

@@ -2,6 +2,7 @@
 //! on, and the host operations it has started. Owns no locks and no reply.
 
 use std::future::Future;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -11,7 +12,7 @@ use tokio_util::task::TaskTracker;
 use super::limits::Duty;
 use crate::admission::Guard;
 use crate::files::Files;
-use crate::node::{CallPath, Caller};
+use crate::node::{CallPath, Caller, ErrorCode, Node, NodeError};
 use crate::observe::Secrets;
 
 /// A call under way. Shared by the guest's imports and by whoever waits for the call's end.
@@ -33,6 +34,8 @@ pub struct CallContext {
     pub shared: Option<Arc<Guard>>,
     operations: TaskTracker,
     files: OnceLock<Files>,
+    node: OnceLock<Node>,
+    node_lost: AtomicBool,
 }
 
 impl CallContext {
@@ -48,6 +51,8 @@ impl CallContext {
             shared: None,
             operations: TaskTracker::new(),
             files: OnceLock::new(),
+            node: OnceLock::new(),
+            node_lost: AtomicBool::new(false),
         }
     }
 
@@ -69,6 +74,23 @@ impl CallContext {
     /// On whose behalf node work for this call is done.
     pub fn caller(&self, backend: &str) -> Caller {
         Caller { backend: backend.to_owned(), call: self.id.clone(), paths: self.paths.clone() }
+    }
+
+    /// The helper for this call: the one that was there when the call first needed it, and no other.
+    pub fn node(&self, node: &Node) -> &Node {
+        self.node.get_or_init(|| node.pinned())
+    }
+
+    /// Takes note of how node work ended: once the helper is gone, nobody knows what became of the call.
+    pub fn note(&self, error: &NodeError) {
+        if error.code == ErrorCode::Gone {
+            self.node_lost.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// Whether the helper went while it worked for this call.
+    pub fn has_lost_node(&self) -> bool {
+        self.node_lost.load(Ordering::Relaxed)
     }
 
     /// What is left of the wall time.

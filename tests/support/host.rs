@@ -1,6 +1,7 @@
 //! The program as a process with a directory of its own. Starts it as an operator does, stops it as
 //! an init system does. A process that a test forgot is killed.
 
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::AtomicU64;
@@ -79,6 +80,11 @@ impl TestHost {
         ended(&mut self.child, &self.log).await;
     }
 
+    /// The process.
+    pub fn process(&self) -> u32 {
+        self.child.id().expect("the host runs")
+    }
+
     /// The CSI socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("csi.sock")
@@ -101,14 +107,14 @@ impl Drop for TestHost {
 
 /// Runs the program until it ends by itself; gives its exit status and its words.
 pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
-    let (mut child, log) = spawn(arguments, paths);
+    let (mut child, log) = spawn(arguments, paths, None);
     let status = ended(&mut child, &log).await;
     let code = status.code().unwrap_or_else(|| panic!("ended by a signal: {status}\n{}", log.tail()));
     (code, log.text())
 }
 
 fn serve(directory: &Path, options: &Options) -> (Child, Log) {
-    spawn(&["--log", options.filter(), "serve", "--config"], &[&directory.join("host.toml")])
+    spawn(&["--log", options.filter(), "serve", "--config"], &[&directory.join("host.toml")], options.search())
 }
 
 async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
@@ -118,9 +124,10 @@ async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
     status.unwrap()
 }
 
-fn spawn(arguments: &[&str], paths: &[&Path]) -> (Child, Log) {
+fn spawn(arguments: &[&str], paths: &[&Path], search: Option<OsString>) -> (Child, Log) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
     command.args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
+    command.envs(search.map(|search| ("PATH", search)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().expect("the program can be started");
     let stderr = child.stderr.take().expect("it is piped").into_owned_fd().unwrap();

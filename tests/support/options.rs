@@ -1,8 +1,9 @@
 //! How a host under test is configured: what differs from the plainest one. Writes the file that an
 //! operator would write.
 
+use std::ffi::OsString;
 use std::fmt::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::Guest;
 
@@ -14,6 +15,7 @@ pub struct Options {
     grants: String,
     log: Option<&'static str>,
     recovering: bool,
+    programs: Option<PathBuf>,
 }
 
 impl Options {
@@ -45,11 +47,26 @@ impl Options {
         self
     }
 
+    /// Where programs are looked for before the system's own places.
+    #[must_use]
+    pub fn programs(mut self, directory: &Path) -> Self {
+        self.programs = Some(directory.to_owned());
+        self
+    }
+
     /// The host is not waited for until it is ready, only until it listens.
     #[must_use]
     pub fn recovering(mut self) -> Self {
         self.recovering = true;
         self
+    }
+
+    /// The search path for programs, if it is not the test's own.
+    pub(super) fn search(&self) -> Option<OsString> {
+        let system = std::env::var_os("PATH").unwrap_or_default();
+        let first = self.programs.iter().cloned();
+        self.programs.as_ref()?;
+        Some(std::env::join_paths(first.chain(std::env::split_paths(&system))).expect("no colon in it"))
     }
 
     pub(super) fn filter(&self) -> &'static str {

@@ -28,8 +28,8 @@ impl HostState {
                 let message = "node work is not granted to this backend (--node, or node = true)".to_owned();
                 return Ok(Err(Error { code: ErrorCode::NotGranted, message }));
             };
-            let done = call.operation(work(node, caller)).await?;
-            Ok(done.map_err(explain))
+            let done = call.operation(work(call.node(&node).clone(), caller)).await?;
+            Ok(done.inspect_err(|error| call.note(error)).map_err(explain))
         }
     }
 }

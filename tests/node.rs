@@ -1,0 +1,130 @@
+//! The process for node work dies: calls under way learn that nobody knows what became of them, whatever
+//! their backend makes of it, and the next ones find another process. Needs root, because it mounts.
+
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+
+use drivebay::wire::pb::csi::v1::NodeStageVolumeRequest;
+use rustix::mount::UnmountFlags;
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+use tonic::{Code, Response, Status};
+
+use crate::support::{Guest, Options, TestHost, expect, refused, requests};
+
+/// A pool with a directory `a` to show, and a place to show it at. What is left there is unmounted.
+struct Site(TempDir);
+
+impl Site {
+    fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            // Past the test harness, which keeps what a passing test prints to itself.
+            let _ = writeln!(std::io::stderr(), "skipped: needs root");
+            return None;
+        }
+        let site = Self(tempfile::tempdir().unwrap());
+        std::fs::create_dir_all(site.0.path().join("pool/a")).unwrap();
+        Some(site)
+    }
+
+    fn staging(&self) -> PathBuf {
+        self.0.path().join("staging")
+    }
+
+    async fn host(&self) -> TestHost {
+        let pool = self.0.path().join("pool");
+        let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
+        let options = Options::default().grant(&grant).grant("node = true").backend("node-id = \"n\"");
+        let host = TestHost::start(Guest::TESTER, options).await;
+        host.create(&["v"]).await;
+        host
+    }
+
+    /// Tells the backend how to stage; `{bind}` stands for showing the directory.
+    async fn instruct(&self, host: &TestHost, words: &str) {
+        let bind = format!("bind /pool/a {}", self.staging().display());
+        host.instruct("stage-volume", "vol-v", &words.replace("{bind}", &bind)).await;
+    }
+
+    fn stage(&self) -> NodeStageVolumeRequest {
+        let staging_target_path = self.staging().to_str().unwrap().to_owned();
+        NodeStageVolumeRequest { staging_target_path, ..requests::stage("vol-v") }
+    }
+
+    fn is_mounted(&self) -> bool {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        mounts.lines().any(|line| line.split(' ').nth(1) == self.staging().to_str())
+    }
+}
+
+impl Drop for Site {
+    fn drop(&mut self) {
+        while self.is_mounted() && rustix::mount::unmount(self.staging(), UnmountFlags::DETACH).is_ok() {}
+    }
+}
+
+/// The process for node work below a host.
+fn helper(host: &TestHost) -> Pid {
+    let own = format!("/proc/{}/task", host.process());
+    let threads = std::fs::read_dir(own).unwrap().map(|thread| thread.unwrap().path());
+    let children: String = threads.map(|thread| std::fs::read_to_string(thread.join("children")).unwrap()).collect();
+    let is_helper = |process: &&str| {
+        let command = std::fs::read_to_string(Path::new("/proc").join(process).join("cmdline"));
+        command.is_ok_and(|command| command.contains("node-helper"))
+    };
+    let found = children.split_whitespace().find(is_helper).expect("the host has a process for node work");
+    Pid::from_raw(found.parse().unwrap()).unwrap()
+}
+
+/// Kills the process for node work in the middle of a stage that goes on with `rest` afterwards.
+async fn cut_off(site: &Site, host: &TestHost, rest: &str) -> Result<Response<impl std::fmt::Debug>, Status> {
+    site.instruct(host, &format!("{{bind}} then hold gate{rest}")).await;
+    let (mut client, request) = (host.node().await, site.stage());
+    let call = tokio::spawn(async move { client.node_stage_volume(request).await });
+    host.log.wait("holding gate", 1).await;
+    assert!(site.is_mounted());
+    kill_process(helper(host), Signal::KILL).unwrap();
+    host.log.wait("the process for node work ended; starting another", 1).await;
+    host.log.wait("node work goes on in another process", 1).await;
+    assert!(!site.is_mounted(), "what nobody was told of is undone");
+    host.open("gate").await;
+    call.await.unwrap()
+}
+
+/// A later stage is one like any other.
+async fn stages_again(site: &Site, host: &TestHost) {
+    site.instruct(host, "{bind}").await;
+    let mut client = host.node().await;
+    for _ in 0..2 {
+        client.node_stage_volume(site.stage()).await.unwrap();
+        assert!(site.is_mounted());
+    }
+    host.instruct("unstage-volume", "vol-v", &format!("unmount {}", site.staging().display())).await;
+    let mut request = requests::unstage("vol-v");
+    request.staging_target_path = site.stage().staging_target_path;
+    client.node_unstage_volume(request).await.unwrap();
+    assert!(!site.is_mounted());
+}
+
+/// The backend takes the failure of its next work for a proof that nothing is left, and says INTERNAL: a client
+/// would forget the volume.
+#[tokio::test]
+async fn a_call_whose_work_was_cut_off_does_not_know_its_outcome() {
+    let Some(site) = Site::new() else { return };
+    let mut host = site.host().await;
+    let status = refused(cut_off(&site, &host, " then {bind}").await);
+    expect(&status, Code::Unavailable, "the process for node work ended");
+    stages_again(&site, &host).await;
+    host.stop().await;
+}
+
+/// The backend had done all its work before, and answers with success: nothing of it is left.
+#[tokio::test]
+async fn a_success_that_was_undone_is_none() {
+    let Some(site) = Site::new() else { return };
+    let mut host = site.host().await;
+    let status = refused(cut_off(&site, &host, "").await);
+    expect(&status, Code::Unavailable, "the process for node work ended");
+    stages_again(&site, &host).await;
+    host.stop().await;
+}
