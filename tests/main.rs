@@ -14,6 +14,8 @@ mod documents;
 #[cfg(test)]
 mod ids;
 #[cfg(test)]
+mod jobs;
+#[cfg(test)]
 mod languages;
 #[cfg(test)]
 mod layering;

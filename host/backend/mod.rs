@@ -15,6 +15,7 @@ mod schedule;
 use std::sync::Arc;
 
 use arc_swap::ArcSwapOption;
+use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
@@ -29,6 +30,7 @@ pub use loader::{Refused, component_bytes, digest_of};
 use crate::admission::{Budget, LockTable};
 use crate::config::BackendConfig;
 use crate::error::NotReady;
+use crate::files::Drained;
 use crate::node::Node;
 
 /// A backend while the host runs.
@@ -46,6 +48,8 @@ pub struct Backend {
     pub node: Option<Node>,
     current: ArcSwapOption<Generation>,
     tasks: TaskTracker,
+    /// Calls that are answered, and whose host operations are still to end.
+    settling: TaskTracker,
     closing: CancellationToken,
 }
 
@@ -61,6 +65,7 @@ impl Backend {
             node,
             current: ArcSwapOption::empty(),
             tasks: TaskTracker::new(),
+            settling: TaskTracker::new(),
             closing: CancellationToken::new(),
             config,
         }
@@ -92,6 +97,14 @@ impl Backend {
         self.tasks.spawn(work);
     }
 
+    /// Keeps what a call holds until the host operations that it has started have ended.
+    pub fn settle<F>(&self, rest: F)
+    where
+        F: Future<Output = ()> + Send + 'static,
+    {
+        self.settling.spawn(rest);
+    }
+
     /// Work of a call that its handler drives, and that goes on by itself when the handler is gone.
     pub fn attach<T, F>(&self, work: F) -> Attached<T>
     where
@@ -106,12 +119,27 @@ impl Backend {
         self.closing.cancelled().await;
     }
 
-    /// Takes no more calls, and waits until those under way have ended, at most the drain time.
-    /// Tells whether all have.
+    /// Takes no more calls and waits until those under way have ended, at most the drain time. Jobs that they
+    /// have left behind are not waited for: they stop, and go on where they were when they are asked for after
+    /// the next start. A call that waits for a job is given three quarters of the time to see its end.
+    /// Tells whether all have ended.
     pub async fn drain(&self) -> bool {
         self.closing.cancel();
         self.tasks.close();
-        tokio::time::timeout(self.config.drain, self.tasks.wait()).await.is_ok()
+        self.settling.close();
+        let ends = Instant::now() + self.config.drain;
+        let _late_ones_may_wait_for_a_job = timeout_at(ends - self.config.drain / 4, self.tasks.wait()).await;
+        self.stop_jobs(ends).await;
+        timeout_at(ends, async { tokio::join!(self.tasks.wait(), self.settling.wait()) }).await.is_ok()
+    }
+
+    async fn stop_jobs(&self, ends: Instant) {
+        let Some(generation) = self.generation() else { return };
+        let files = generation.around.files.clone();
+        let drained = tokio::task::spawn_blocking(move || files.drain(ends.into_std())).await;
+        if let Ok(Drained::Left(left)) = drained {
+            tracing::warn!(backend = self.config.name, left, "jobs did not stop in time; they are cut off");
+        }
     }
 
     /// After a change: something may be due in the background.

@@ -30,7 +30,10 @@ pub use jobs::{
 pub use ops::Allocation;
 pub use space::Space;
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 /// What a generation may do with its files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -153,6 +156,12 @@ impl Files {
     /// Whether a job that this call started is under way.
     pub fn has_jobs_of(&self, call: &str) -> bool {
         self.jobs.runs_for(call)
+    }
+
+    /// For shutdown: takes no more jobs and stops those there are, at a point from which they can go on.
+    /// Blocks until they have ended, or until `deadline`.
+    pub fn drain(&self, deadline: Instant) -> Drained {
+        self.jobs.drain(deadline)
     }
 
     fn check_changes(&self) -> Result<(), FileError> {

@@ -146,7 +146,11 @@ async fn work<R: Unary>(backend: Arc<Backend>, permit: Permit, request: R) -> Re
         backend.changed();
     }
     if !permit.context.is_settled() {
-        backend.detach(async move { permit.context.settled().await });
+        backend.settle(async move {
+            permit.context.settled().await;
+            // The whole of it: a task that only names its context would leave the locks behind.
+            drop(permit);
+        });
     }
     answer
 }
