@@ -24,8 +24,8 @@ pub use directories::{Access, Directories, DirectoryGrant, Intent};
 pub use error::{FileError, FileErrorCode};
 pub use extents::{Extent, Page};
 pub use jobs::{
-    CopyJob, Drained, FileSystem, FileSystemJob, Job, JobLimits, JobProgress, JobResult, JobState, Jobs, Origin,
-    Programs,
+    Absent, CopyJob, Drained, FileSystem, FileSystemJob, Job, JobLimits, JobProgress, JobResult, JobState, Jobs,
+    Origin, Programs,
 };
 pub use ops::Allocation;
 pub use space::Space;

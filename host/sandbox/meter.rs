@@ -75,24 +75,31 @@ impl<F: Future + Unpin> Future for Metered<F> {
 mod tests {
     use super::*;
 
-    #[tokio::test(start_paused = true)]
-    async fn only_turns_are_measured() {
-        let meter = Meter::new();
-        let (inside, spins) = (Arc::clone(&meter), Duration::from_millis(5));
-        let compute = move || {
+    #[test]
+    fn only_turns_are_measured() {
+        const SPINS: Duration = Duration::from_millis(5);
+        let compute = || {
             let begin = Instant::now();
-            while begin.elapsed() < spins {}
+            while begin.elapsed() < SPINS {}
         };
-        let work = std::pin::pin!(async move {
+        let meter = Meter::new();
+        let mut turns = 0;
+        let work = std::future::poll_fn(|_| {
             compute();
-            tokio::time::sleep(Duration::from_hours(1)).await;
-            let before = inside.spent();
-            compute();
-            (before, inside.spent())
+            turns += 1;
+            if turns == 2 { Poll::Ready(meter.spent()) } else { Poll::Pending }
         });
+        let mut work = Metered::new(Arc::clone(&meter), work);
+        let mut context = Context::from_waker(std::task::Waker::noop());
+        assert!(Pin::new(&mut work).poll(&mut context).is_pending());
+        let first = meter.spent.load(Ordering::Relaxed);
+        assert!(first >= nanoseconds(SPINS));
+        // Somebody else's turn.
+        compute();
         let begin = Instant::now();
-        let (before, after) = Metered::new(Arc::clone(&meter), work).await;
-        assert!(before >= spins && after >= before + spins, "{before:?} {after:?}");
-        assert!(meter.spent.load(Ordering::Relaxed) >= nanoseconds(after) && after <= begin.elapsed());
+        let Poll::Ready(seen) = Pin::new(&mut work).poll(&mut context) else { panic!("two turns are all it takes") };
+        let second = nanoseconds(begin.elapsed());
+        assert!(nanoseconds(seen) >= first + nanoseconds(SPINS), "also while the turn lasts");
+        assert!(meter.spent.load(Ordering::Relaxed) <= first + second, "and not what lies between");
     }
 }

@@ -9,9 +9,11 @@ use prost_reflect::{DescriptorPool, DynamicMessage, SerializeOptions};
 use serde_json::Value;
 use tonic::{Request, Response, Status};
 
+use super::places;
 use super::report::{ComponentReport, Grant, StateVersion};
 use crate::backend::{self, Backend, Described, Environment, FactError, Inspection, Refused, Wanted, WantedNeed};
 use crate::config::{BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets};
+use crate::files::Programs;
 use crate::rpc::{Front, Role};
 use crate::sandbox::limits::Limits;
 use crate::sandbox::loading::Shape;
@@ -73,6 +75,7 @@ pub(super) async fn check(
     if let Some(shape) = shape {
         interfaces(shape, &mut report);
     }
+    report.warnings.extend(places::programs(&report.imports, &Programs::system()));
     if let Some(described) = described {
         facts(described, &mut report).await;
     }

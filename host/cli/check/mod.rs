@@ -103,13 +103,12 @@ async fn configured(backend: BackendConfig, scratch: &Scratch) -> ComponentRepor
         ComponentSource::Local => "local".to_owned(),
         ComponentSource::File(path) => path.display().to_string(),
     };
-    let (mut problems, warnings) = (places::backend(&backend), places::programs(&backend));
+    let mut problems = places::backend(&backend);
     let checked = component::check(backend, scratch.environment(), component::Grants::Configured).await;
     let mut report = checked
         .unwrap_or_else(|error| ComponentReport { problems: vec![format!("{error:#}")], ..ComponentReport::of(file) });
     report.backend = Some(name);
     problems.append(&mut report.problems);
     report.problems = problems;
-    report.warnings.extend(warnings);
     report
 }

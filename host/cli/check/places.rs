@@ -8,10 +8,10 @@ use std::path::Path;
 use rustix::fs::{Access, access};
 
 use crate::config::{BackendConfig, HostConfig};
-use crate::files::Programs;
+use crate::files::{Absent, Programs};
 
-/// The kinds of file system that volumes are commonly asked for.
-const COMMON_FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+/// The imports behind which file systems are made, grown and copied.
+const WORK: [&str; 2] = ["drivebay:host/files@", "drivebay:host/mounts@"];
 
 /// What is wrong with the host's own places.
 pub(super) fn host(config: &HostConfig) -> Vec<String> {
@@ -36,17 +36,19 @@ pub(super) fn backend(config: &BackendConfig) -> Vec<String> {
     sockets.chain(grants).collect()
 }
 
-/// What a node that may make file systems lacks.
-pub(super) fn programs(config: &BackendConfig) -> Vec<String> {
-    if !config.grants.node {
-        return Vec::new();
-    }
-    let offered = Programs::system().offered();
-    COMMON_FILE_SYSTEMS
-        .into_iter()
-        .filter(|name| offered.iter().all(|kind| kind.name != *name))
-        .map(|name| format!("mkfs.{name} is not installed here: volumes with {name} cannot be made on this machine"))
-        .collect()
+/// What this machine lacks for a component that wants work on files or on the node.
+pub(super) fn programs(imports: &[String], programs: &Programs) -> Vec<String> {
+    let wants = |import: &String| WORK.iter().any(|name| import.starts_with(name));
+    let absent = if imports.iter().any(wants) { programs.absent() } else { Vec::new() };
+    let words = absent.into_iter().map(|Absent { file_system, programs, package }| {
+        let verb = if programs.len() == 1 { "is" } else { "are" };
+        let programs = programs.join(", ");
+        format!(
+            "{programs} {verb} not installed on this machine, so volumes with {file_system} cannot be made or cannot \
+             be grown and copied here: install {package}"
+        )
+    });
+    words.collect()
 }
 
 /// What a directory is needed for.

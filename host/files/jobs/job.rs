@@ -100,19 +100,22 @@ pub struct JobLimits {
     pub time: Duration,
     /// How many ended ones are remembered.
     pub remembered: usize,
+    /// How long results are kept on disk for a host that starts anew; looked at with a job now and then.
+    pub kept: Duration,
     /// After how many copied bytes they are put on disk and the journal is told.
     pub checkpoint_bytes: u64,
 }
 
 impl Default for JobLimits {
     /// Four use a disk well and leave it to others too; an hour copies a terabyte from a fast one;
-    /// 64 MiB are copied again at most after a kill.
+    /// clients repeat a call for hours, not for days; 64 MiB are copied again at most after a kill.
     fn default() -> Self {
         Self {
             running: 4,
             waiting: 64,
             time: Duration::from_hours(1),
             remembered: 1024,
+            kept: Duration::from_hours(24),
             checkpoint_bytes: 64 * 1024 * 1024,
         }
     }

@@ -22,6 +22,7 @@ use std::{
     fs::File,
     io::{Read, Write},
     sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
 };
 
 /// The largest journal that is read; a real one has a tenth of it at most.
@@ -112,9 +113,12 @@ impl Journal {
     }
 }
 
-/// Removes the journals of finished jobs in a granted directory beyond the newest `keep`. They are
-/// results that nobody asked for again; without this they would add up over restarts.
-pub(super) fn sweep(grant: &Arc<Granted>, keep: usize) -> rustix::io::Result<()> {
+/// Removes the journals of finished jobs in a granted directory that are older than `age`, and those beyond
+/// the newest `keep`. They are results that nobody asked for again; without this they would add up over
+/// restarts, in a directory that belongs to others.
+pub(super) fn sweep(grant: &Arc<Granted>, keep: usize, age: Duration) -> rustix::io::Result<()> {
+    let oldest = SystemTime::now().checked_sub(age).and_then(|then| then.duration_since(UNIX_EPOCH).ok());
+    let oldest = oldest.and_then(|then| i64::try_from(then.as_secs()).ok()).unwrap_or(0);
     let directory = open_beneath(grant.root(), ".", OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
     let mut names = Vec::new();
     for entry in Dir::read_from(&directory)? {
@@ -129,7 +133,8 @@ pub(super) fn sweep(grant: &Arc<Granted>, keep: usize) -> rustix::io::Result<()>
     }
     names.sort_unstable();
     let surplus = names.len().saturating_sub(keep);
-    for (_, name) in names.into_iter().take(surplus) {
+    let swept = names.into_iter().enumerate().filter(|(n, ((written, _), _))| *n < surplus || *written < oldest);
+    for (_, (_, name)) in swept {
         let Ok(place) = Place::reserved(grant, &[name]) else {
             continue;
         };

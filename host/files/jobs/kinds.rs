@@ -25,6 +25,21 @@ pub(super) struct Kind {
     /// Bytes of the longest label.
     pub(super) longest_label: usize,
     pub(super) options: &'static [&'static str],
+    /// What node work with it needs besides: for growing, and for the UUID of a copy.
+    companions: &'static [&'static str],
+    /// The distributions' name for where all of them come from.
+    package: &'static str,
+}
+
+/// A kind of file system that cannot be used on this host as it should be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Absent {
+    /// For example `xfs`.
+    pub file_system: &'static str,
+    /// The programs that are not there.
+    pub programs: Vec<&'static str>,
+    /// What to install.
+    pub package: &'static str,
 }
 
 /// Quiet, without questions, without discarding (an image has nothing to discard), and small: what
@@ -38,6 +53,8 @@ const KINDS: [Kind; 3] = [
         longest_label: 16,
         // No blocks are kept back for root: the volume's size is what its user asked for.
         options: &["-q", "-F", "-m", "0", "-E", "lazy_itable_init=1,lazy_journal_init=1,nodiscard"],
+        companions: &["e2fsck", "resize2fs", "tune2fs"],
+        package: "e2fsprogs",
     },
     Kind {
         name: "xfs",
@@ -46,6 +63,8 @@ const KINDS: [Kind; 3] = [
         minimum_bytes: 300 * MIB,
         longest_label: 12,
         options: &["-q", "-f", "-K"],
+        companions: &["xfs_db", "xfs_growfs"],
+        package: "xfsprogs",
     },
     Kind {
         name: "btrfs",
@@ -54,6 +73,8 @@ const KINDS: [Kind; 3] = [
         minimum_bytes: 109 * MIB,
         longest_label: 255,
         options: &["-q", "-f", "-K"],
+        companions: &["btrfs", "btrfstune"],
+        package: "btrfs-progs",
     },
 ];
 
@@ -88,8 +109,22 @@ impl Programs {
         offered.map(|kind| FileSystem { name: kind.name.to_owned(), minimum_bytes: kind.minimum_bytes }).collect()
     }
 
+    /// The kinds that lack a program, each with all that it lacks.
+    pub fn absent(&self) -> Vec<Absent> {
+        let lacks = |kind: &Kind| {
+            let needed = std::iter::once(kind.program).chain(kind.companions.iter().copied());
+            let programs: Vec<_> = needed.filter(|program| self.named(program).is_none()).collect();
+            (!programs.is_empty()).then_some(Absent { file_system: kind.name, programs, package: kind.package })
+        };
+        KINDS.iter().filter_map(lacks).collect()
+    }
+
     pub(super) fn find(&self, kind: &Kind) -> Option<PathBuf> {
-        self.0.iter().map(|directory| directory.join(kind.program)).find(|program| {
+        self.named(kind.program)
+    }
+
+    fn named(&self, program: &str) -> Option<PathBuf> {
+        self.0.iter().map(|directory| directory.join(program)).find(|program| {
             program.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
         })
     }

@@ -26,7 +26,7 @@ use super::{
 };
 pub use job::{CopyJob, FileSystemJob, Job, JobLimits, JobProgress, JobResult, JobState, Origin};
 use journal::Journal;
-pub use kinds::{FileSystem, Programs};
+pub use kinds::{Absent, FileSystem, Programs};
 use record::KeyHash;
 use std::{
     collections::HashMap,

@@ -91,7 +91,7 @@ fn sweep_sometimes(shared: &Shared, grant: &Arc<Granted>) {
         before
     };
     if count == 0
-        && let Err(error) = sweep(grant, shared.limits.remembered)
+        && let Err(error) = sweep(grant, shared.limits.remembered, shared.limits.kept)
     {
         tracing::warn!(%error, "old results of jobs could not be removed");
     }

@@ -117,6 +117,21 @@ fn the_oldest_results_are_forgotten_here_and_on_disk() {
 }
 
 #[test]
+fn results_are_kept_on_disk_for_a_day() {
+    let pool = Pool::plain();
+    pool.write("source", 10, &[]);
+    done(&pool.files(), "old", copy("source", "a", &[]));
+    let [old] = &pool.left()[..] else { panic!("one journal: {:?}", pool.left()) };
+    let written = std::time::SystemTime::now() - Duration::from_hours(25);
+    OpenOptions::new().write(true).open(pool.host(old)).unwrap().set_modified(written).unwrap();
+    done(&pool.files(), "new", copy("source", "b", &[]));
+    assert!(!pool.host(old).exists());
+    assert_eq!(pool.left().len(), 1, "the new one is there");
+    done(&pool.files(), "newer", copy("source", "c", &[]));
+    assert_eq!(pool.left().len(), 2, "a day has not passed");
+}
+
+#[test]
 fn a_job_holds_what_its_call_held_until_it_has_ended() {
     let (pool, gate) = (Pool::plain(), Gate::new());
     let files = pool.files_with(JobLimits::default(), gate.programs());
