@@ -108,3 +108,8 @@ pub fn undecodable() -> Status {
 pub fn unknown_method(path: &str) -> Status {
     Status::new(Code::Unimplemented, format!("there is no method {}", tame(path, 256)))
 }
+
+/// A request that is no gRPC call.
+pub fn not_grpc(words: &'static str) -> Status {
+    Status::new(Code::InvalidArgument, words)
+}

@@ -11,7 +11,6 @@ use tokio::net::UnixListener;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::service::Routes;
 use tonic::transport::Server;
-use tower::util::MapResponseLayer;
 
 use crate::rpc::Front;
 use crate::wire::FILE_DESCRIPTOR_SET;
@@ -36,7 +35,7 @@ where
 {
     let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
     Server::builder()
-        .layer(MapResponseLayer::new(words::speak))
+        .layer(words::AtTheDoor)
         .add_routes(Routes::from(all))
         .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
         .await
