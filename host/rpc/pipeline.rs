@@ -108,6 +108,7 @@ pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Res
     let holder = holder::<R>(&id);
     let locks = backend.locks.lock_after_steps(&request.locks(), &holder, STEP_PATIENCE).await?;
     let context = Arc::new(context(&lease, request, id));
+    tracing::debug!(backend = backend.config.name, "call begins");
     Ok(Permit { _slot: slot, _locks: locks, lease, context })
 }
 
