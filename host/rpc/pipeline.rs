@@ -147,13 +147,15 @@ async fn work<R: Unary>(backend: Arc<Backend>, permit: Permit, request: R) -> Re
         backend.changed();
     }
     if !permit.context.is_settled() {
-        backend.settle(async move {
-            permit.context.settled().await;
-            // The whole of it: a task that only names its context would leave the locks behind.
-            drop(permit);
-        });
+        backend.settle(kept_until_settled(permit));
     }
     answer
+}
+
+/// The whole permit is kept, and with it the locks: a block that names only the context would take
+/// only that along.
+async fn kept_until_settled(permit: Permit) {
+    permit.context.settled().await;
 }
 
 async fn perform<R: Unary>(
