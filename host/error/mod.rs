@@ -135,7 +135,7 @@ impl CallError {
             }
             Self::Refused(_) => Outcome::Finished,
             Self::Fault(fault) => match fault.kind {
-                FaultKind::Pool => Outcome::NotStarted,
+                FaultKind::Pool | FaultKind::Directory => Outcome::NotStarted,
                 _ => Outcome::Unknown,
             },
             Self::BadAnswer(_) | Self::NodeLost | Self::Deadline => Outcome::Unknown,

@@ -83,7 +83,7 @@ const fn refused(code: RefusalCode) -> Code {
 
 const fn faulted(family: Family, kind: FaultKind) -> Code {
     match (kind, family) {
-        (FaultKind::Pool, _) => Code::Unavailable,
+        (FaultKind::Pool | FaultKind::Directory, _) => Code::Unavailable,
         (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
         (_, Family::Replication) => Code::Unknown,
         (_, Family::Changing) => Code::Unavailable,

@@ -10,7 +10,7 @@ use crate::wire::{BadAnswer, Interface, Invalid};
 
 const FAMILIES: [Family; 3] = [Family::Changing, Family::Reading, Family::Replication];
 
-const FAULTS: [FaultKind; 11] = [
+const FAULTS: [FaultKind; 12] = [
     FaultKind::Trap,
     FaultKind::Stack,
     FaultKind::Cpu,
@@ -20,6 +20,7 @@ const FAULTS: [FaultKind; 11] = [
     FaultKind::Crossing,
     FaultKind::Handles,
     FaultKind::Pool,
+    FaultKind::Directory,
     FaultKind::Exit,
     FaultKind::Host,
 ];
@@ -82,8 +83,18 @@ fn an_unknown_outcome_of_a_change_is_never_final() {
 /// D5, R-13: replication's unclassified failures are UNKNOWN.
 #[test]
 fn replication_faults_are_unknown() {
-    for kind in FAULTS.into_iter().filter(|k| *k != FaultKind::Pool) {
+    for kind in FAULTS.into_iter().filter(|k| !matches!(k, FaultKind::Pool | FaultKind::Directory)) {
         assert_eq!(code(Family::Replication, &CallError::Fault(Fault::new(kind, ""))), Code::Unknown);
+    }
+}
+
+/// Nothing was started, whatever was asked for; the client comes again.
+#[test]
+fn a_directory_that_is_gone_is_unavailable() {
+    for family in FAMILIES {
+        let error = CallError::Fault(Fault::new(FaultKind::Directory, "/srv/pool"));
+        assert_eq!((code(family, &error), error.outcome()), (Code::Unavailable, Outcome::NotStarted));
+        assert!(!of(family, &error, "c-1").message().contains("/srv/pool"));
     }
 }
 

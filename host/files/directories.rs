@@ -1,8 +1,9 @@
-//! The directories that the operator granted to a backend, held open, and the only way to a file
-//! in them.
+//! The directories that the operator granted to a backend, and the only way to a file in them.
 //!
 //! Every path is opened by the kernel beneath the grant's descriptor, without links, so that no
-//! check can be outrun by a rename; nothing else of this module may open by a path.
+//! check can be outrun by a rename; nothing else of this module may open by a path. A granted
+//! directory is opened anew for each piece of work and let go after it: held open, a file system
+//! could not be unmounted, and what is mounted in its place would not be noticed.
 
 use super::{
     error::{FileError, FileErrorCode},
@@ -10,10 +11,13 @@ use super::{
     place::{Place, open_beneath},
 };
 use rustix::{
-    fs::{CWD, Mode, OFlags},
+    fs::{CWD, Mode, OFlags, ResolveFlags},
     io::Errno,
 };
 use std::{fs::File, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+
+/// What is tried with a granted directory.
+const OPEN: &str = "open the granted directory";
 
 /// What a grant allows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +31,7 @@ pub enum Access {
 /// A directory that the operator gives to a backend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DirectoryGrant {
-    /// Where it is on this host. Links in it are the operator's and are followed, once, now.
+    /// Where it is on this host. Links in it are the operator's and are followed once, at the start.
     pub host: PathBuf,
     /// What the component calls it, for example `/pool`.
     pub guest: String,
@@ -46,11 +50,39 @@ pub enum Intent {
     Create,
 }
 
+/// One granted directory, for as long as it is granted.
+#[derive(Debug)]
+struct Grant {
+    /// Where it is, without links.
+    host: PathBuf,
+    guest: GuestPath,
+    access: Access,
+}
+
+impl Grant {
+    fn new(grant: &DirectoryGrant) -> Result<Self, FileError> {
+        let guest = GuestPath::parse(&grant.guest)?;
+        let host = grant.host.canonicalize().map_err(|e| FileError::io(&e, OPEN, &grant.guest))?;
+        let grant = Self { host, guest, access: grant.access };
+        grant.open()?;
+        Ok(grant)
+    }
+
+    /// Opens it as it is now. A link that took the place of a directory on the way leads nowhere:
+    /// with nested grants the component could have put it there.
+    fn open(&self) -> Result<Arc<Granted>, FileError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let root = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), resolve)
+            .map_err(|e| FileError::system(e, OPEN, &self.guest.text()))?;
+        Ok(Arc::new(Granted { guest: self.guest.clone(), root }))
+    }
+}
+
 /// One granted directory, open.
 #[derive(Debug)]
 pub(super) struct Granted {
     guest: GuestPath,
-    access: Access,
     root: OwnedFd,
 }
 
@@ -100,29 +132,26 @@ impl Resolved {
     }
 }
 
-/// The grants of one backend. Held open, so a directory that the operator moves stays granted.
+/// The grants of one backend.
 #[derive(Debug, Default)]
 pub struct Directories {
     /// Longest guest path first, so that the first match is the nearest.
-    grants: Vec<Arc<Granted>>,
+    grants: Vec<Grant>,
 }
 
 impl Directories {
-    /// Opens every granted directory. Two grants under one guest path are `Invalid`.
+    /// Every granted directory must be there now. Two grants under one guest path are `Invalid`.
     pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
-        let mut opened: Vec<Arc<Granted>> = Vec::with_capacity(grants.len());
+        let mut known: Vec<Grant> = Vec::with_capacity(grants.len());
         for grant in grants {
-            let guest = GuestPath::parse(&grant.guest)?;
-            if opened.iter().any(|other| other.guest.names == guest.names) {
-                return Err(FileError::at(FileErrorCode::Invalid, &grant.guest, "granted twice"));
+            let grant = Grant::new(grant)?;
+            if known.iter().any(|other| other.guest.names == grant.guest.names) {
+                return Err(FileError::at(FileErrorCode::Invalid, &grant.guest.text(), "granted twice"));
             }
-            let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-            let root = rustix::fs::openat(CWD, &grant.host, flags, Mode::empty())
-                .map_err(|e| FileError::system(e, "open the granted directory", &grant.guest))?;
-            opened.push(Arc::new(Granted { guest, access: grant.access, root }));
+            known.push(grant);
         }
-        opened.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
-        Ok(Self { grants: opened })
+        known.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
+        Ok(Self { grants: known })
     }
 
     /// Opens a regular file. Writing and making need a writable grant.
@@ -154,7 +183,7 @@ impl Directories {
             return Err(FileError::at(FileErrorCode::NotAllowed, path, "the directory is granted for reading only"));
         }
         Ok(Resolved {
-            grant: Arc::clone(grant),
+            grant: grant.open()?,
             names: names.to_vec(),
             guest: parsed.text(),
             trailing_slash: parsed.trailing_slash,
@@ -170,9 +199,9 @@ impl Directories {
         Place::new(&resolved)
     }
 
-    /// The granted directories that may be changed.
-    pub(super) fn writable(&self) -> impl Iterator<Item = &Arc<Granted>> {
-        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite)
+    /// The granted directories that may be changed, each opened or the reason why it cannot be.
+    pub(super) fn writable(&self) -> impl Iterator<Item = Result<Arc<Granted>, FileError>> {
+        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite).map(Grant::open)
     }
 }
 

@@ -33,9 +33,10 @@ pub struct Space {
     pub reflink: bool,
 }
 
-/// The answers of the probe, by file system: it never changes while one is mounted.
+/// The answers of the probe, by device and file system: they never change while one is mounted, and
+/// a device may hold another one the next time.
 #[derive(Debug, Default)]
-pub(super) struct Probes(Mutex<HashMap<u64, bool>>);
+pub(super) struct Probes(Mutex<HashMap<(u64, u64), bool>>);
 
 impl Probes {
     /// Space and abilities of what holds `path`, a file or a directory.
@@ -47,27 +48,27 @@ impl Probes {
         Ok(Space {
             total_bytes: space.f_blocks.saturating_mul(space.f_frsize),
             available_bytes: space.f_bavail.saturating_mul(space.f_frsize),
-            reflink: writable && self.reflink(&directory, path)?,
+            reflink: writable && self.reflink(&directory, space.f_fsid, path)?,
         })
     }
 
-    fn reflink(&self, directory: &OwnedFd, path: &str) -> Result<bool, FileError> {
-        let device = stat(directory, path)?.st_dev;
-        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&device) {
+    fn reflink(&self, directory: &OwnedFd, file_system: u64, path: &str) -> Result<bool, FileError> {
+        let key = (stat(directory, path)?.st_dev, file_system);
+        if let Some(known) = self.0.lock().unwrap_or_else(PoisonError::into_inner).get(&key) {
             return Ok(*known);
         }
         match probe(directory) {
-            Ok(()) => Ok(self.remember(device, true)),
+            Ok(()) => Ok(self.remember(key, true)),
             Err(Errno::OPNOTSUPP | Errno::NOTTY | Errno::INVAL | Errno::NOSYS | Errno::XDEV | Errno::ISDIR) => {
-                Ok(self.remember(device, false))
+                Ok(self.remember(key, false))
             }
             // A full disk, for example, says nothing of tomorrow.
             Err(_) => Ok(false),
         }
     }
 
-    fn remember(&self, device: u64, answer: bool) -> bool {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(device, answer);
+    fn remember(&self, key: (u64, u64), answer: bool) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(key, answer);
         answer
     }
 }

@@ -27,6 +27,8 @@ pub enum FaultKind {
     Handles,
     /// No place in the pool: nothing was started.
     Pool,
+    /// A granted directory is not there: nothing was started.
+    Directory,
     /// It called `exit`.
     Exit,
     /// A host function failed, or the host panicked.
@@ -46,6 +48,7 @@ impl FaultKind {
             Self::Crossing => "crossing",
             Self::Handles => "handles",
             Self::Pool => "pool",
+            Self::Directory => "directory",
             Self::Exit => "exit",
             Self::Host => "host",
         }
@@ -63,11 +66,17 @@ impl FaultKind {
             Self::Crossing => "the backend moved more data than it is allowed",
             Self::Handles => "the backend held more handles than it is allowed",
             Self::Pool => "no room for another call now",
+            Self::Directory => "a directory that the backend was granted is not there; it must be put back",
             Self::Exit => "the backend ended itself",
             Self::Host => "the host failed while it worked for the backend",
         }
     }
 }
+
+/// A granted directory that cannot be opened for an instance.
+#[derive(Debug, thiserror::Error)]
+#[error("the granted directory {0} cannot be opened")]
+pub(super) struct Absent(pub(super) String);
 
 /// A guest that did not return.
 #[derive(Debug, Clone, thiserror::Error)]
@@ -101,6 +110,9 @@ fn classify(error: &wasmtime::Error) -> FaultKind {
     }
     if error.is::<PoolConcurrencyLimitError>() {
         return FaultKind::Pool;
+    }
+    if error.is::<Absent>() {
+        return FaultKind::Directory;
     }
     if error.is::<wasmtime_wasi::I32Exit>() {
         return FaultKind::Exit;

@@ -8,6 +8,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::context::CallContext;
+use super::fault::Absent;
 use super::imports::stdio::{CurrentCall, LogStream};
 use super::limiter::Limiter;
 use super::limits::Limits;
@@ -114,7 +115,9 @@ fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Res
             (true, View::Full) => FsPerms::ReadWrite,
             _ => FsPerms::ReadOnly,
         };
-        wasi.preopened_dir(&grant.host, &grant.guest, perms)?;
+        // Found anew for every instance: a pool that is unmounted is let go, and found when it is back.
+        wasi.preopened_dir(&grant.host, &grant.guest, perms)
+            .map_err(|error| error.context(Absent(grant.host.display().to_string())))?;
     }
     Ok(wasi.build())
 }

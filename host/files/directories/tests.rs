@@ -160,12 +160,29 @@ fn words_name_no_path_of_the_host() {
 }
 
 #[test]
-fn a_directory_that_is_moved_stays_granted() {
+fn a_granted_directory_is_looked_for_every_time() {
     let parent = tempdir().unwrap();
     let (old, new) = (parent.path().join("old"), parent.path().join("new"));
     std::fs::create_dir(&old).unwrap();
     let directories = Directories::new(&[grant(&old, "/pool", Access::ReadWrite)]).unwrap();
     std::fs::rename(&old, &new).unwrap();
+    assert_eq!(code(&directories, "/pool/a", Intent::Create), Err(FileErrorCode::NotFound));
+    // A link there is not the operator's: those were followed at the start.
+    symlink(&new, &old).unwrap();
+    assert!(code(&directories, "/pool/a", Intent::Create).is_err());
+    std::fs::remove_file(&old).unwrap();
+    std::fs::create_dir(&old).unwrap();
     assert_eq!(code(&directories, "/pool/a", Intent::Create), Ok(()));
-    assert!(new.join("a").exists());
+    assert!(old.join("a").exists() && !new.join("a").exists());
+}
+
+#[test]
+fn the_operators_own_links_are_followed_at_the_start() {
+    let parent = tempdir().unwrap();
+    let (real, link) = (parent.path().join("real"), parent.path().join("link"));
+    std::fs::create_dir(&real).unwrap();
+    symlink(&real, &link).unwrap();
+    let directories = Directories::new(&[grant(&link, "/pool", Access::ReadWrite)]).unwrap();
+    assert_eq!(code(&directories, "/pool/a", Intent::Create), Ok(()));
+    assert!(real.join("a").exists());
 }

@@ -183,7 +183,7 @@ impl Jobs {
             }
         }
         let key = KeyHash::new(&self.0.owner, key);
-        directories.writable().try_for_each(|grant| Journal::new(grant, &key)?.discard())
+        directories.writable().try_for_each(|grant| Journal::new(&grant?, &key)?.discard())
     }
 
     /// Whether a job that this call started is under way.
