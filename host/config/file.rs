@@ -132,7 +132,12 @@ impl Config {
             problems.add(format!("unknown key `{key}`: check its spelling and the section it stands in"));
         }
         let file = match parsed {
-            Ok(file) => file,
+            Ok(file) => {
+                if file.backend.is_empty() {
+                    problems.add("there is no backend: add a [[backend]] section".to_owned());
+                }
+                file
+            }
             Err(error) => {
                 problems.add(error.to_string().trim_end().replace('\n', "\n    "));
                 ConfigFile { host: HostSection::default(), backend: Vec::new() }
@@ -144,6 +149,9 @@ impl Config {
 }
 
 fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
+    if file.host.state.as_ref().is_some_and(|state| !state.is_absolute()) {
+        problems.add("host.state: must be an absolute path: a service has no directory of its own".to_owned());
+    }
     let host = HostConfig {
         state: file.host.state.unwrap_or_else(|| PathBuf::from(DEFAULT_STATE)),
         admin: file.host.admin.and_then(|text| problems.take("host.admin", units::socket(&text))),
