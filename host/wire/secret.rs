@@ -3,6 +3,9 @@
 //! The places are generated from the marks in the descriptors, so a new secret field is covered by
 //! being marked. Masking itself belongs to those who write logs.
 
+/// The key under which kubelet puts the tokens of a workload's service account into a volume's context.
+const TOKENS: &str = "csi.storage.k8s.io/serviceAccount.tokens";
+
 /// Shorter mount flags (`ro`, `dev`) are ordinary words; masking them would garble every log line.
 const SHORTEST_MASKED_FLAG: usize = 4;
 
@@ -13,6 +16,8 @@ pub enum Sensitivity {
     Secret,
     /// A mount flag, which may hold one.
     MountFlag,
+    /// A volume's context as a client sends it, which may hold tokens; only those are secret.
+    Token,
 }
 
 /// How the values stand in a field.
@@ -47,7 +52,7 @@ pub trait Secrets {
     fn collect_secrets(&self, into: &mut Vec<String>) {
         self.each_secret(&mut |sensitivity, value| {
             let shortest = match sensitivity {
-                Sensitivity::Secret => 1,
+                Sensitivity::Secret | Sensitivity::Token => 1,
                 Sensitivity::MountFlag => SHORTEST_MASKED_FLAG,
             };
             if value.len() >= shortest {
@@ -55,6 +60,11 @@ pub trait Secrets {
             }
         });
     }
+}
+
+/// Whether what stands under this key of a volume's context is a secret.
+pub(super) fn is_token(key: &str) -> bool {
+    key == TOKENS
 }
 
 /// Stands for a value in `Debug` output.
@@ -87,6 +97,10 @@ macro_rules! secrets {
                 $(secrets!(@entry self, _see, $entry);)*
             }
         }
+    };
+    (@entry $this:expr, $see:ident, ($field:ident, Map, Token)) => {
+        $this.$field.iter().filter(|(key, _)| crate::wire::secret::is_token(key))
+            .for_each(|(_, value)| $see(crate::wire::Sensitivity::Token, value))
     };
     (@entry $this:expr, $see:ident, ($field:ident, Map, $sensitivity:ident)) => {
         $this.$field.values().for_each(|value| $see(crate::wire::Sensitivity::$sensitivity, value))

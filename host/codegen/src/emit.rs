@@ -16,6 +16,8 @@ use crate::rows::Row;
 use crate::wit::Wit;
 
 const MOUNT_FLAGS: &str = "mount_flags";
+/// Of a request: clients put tokens of a workload there, under keys of their own.
+const VOLUME_CONTEXT: &str = "volume_context";
 
 /// Which way values go while the host runs; the other way is only needed by tests.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -123,7 +125,11 @@ pub(crate) fn hiding_messages(proto: &Proto) -> impl Iterator<Item = MessageDesc
 }
 
 fn is_hidden(proto: &Proto, field: &FieldDescriptor) -> bool {
-    proto.is_secret(field) || field.name() == MOUNT_FLAGS
+    proto.is_secret(field) || field.name() == MOUNT_FLAGS || is_sent_context(field)
+}
+
+fn is_sent_context(field: &FieldDescriptor) -> bool {
+    field.name() == VOLUME_CONTEXT && field.parent_message().name().ends_with("Request")
 }
 
 fn holds_secret(proto: &Proto, message: &MessageDescriptor) -> bool {
@@ -151,7 +157,11 @@ fn nature(field: &FieldDescriptor) -> String {
     } else {
         "Text"
     };
-    let sensitivity = if field.name() == MOUNT_FLAGS { "MountFlag" } else { "Secret" };
+    let sensitivity = match field.name() {
+        MOUNT_FLAGS => "MountFlag",
+        VOLUME_CONTEXT => "Token",
+        _ => "Secret",
+    };
     format!("{shape}, {sensitivity}")
 }
 

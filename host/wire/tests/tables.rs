@@ -85,6 +85,7 @@ fn secret_fields_are_found_with_their_paths() {
             flags("volume_capability.mount.mount_flags"),
         ]
     );
+    assert!(fields(Method::NodePublishVolume).contains(&("volume_context", SecretShape::Map, Sensitivity::Token)));
     assert_eq!(fields(Method::ListVolumes), []);
 }
 
@@ -113,6 +114,18 @@ fn all_secret_values_are_collected_and_short_flags_are_not() {
     let request = EncryptionKeyRotateRequest { encryption_key: "new key".into(), ..Default::default() };
     request.collect_secrets(&mut key);
     assert_eq!(key, ["new key"]);
+}
+
+/// Kubelet's tokens travel in a context whose other keys are no secrets.
+#[test]
+fn tokens_in_a_context_are_secret_and_the_rest_of_it_is_not() {
+    let tokens = ("csi.storage.k8s.io/serviceAccount.tokens".into(), "{\"\":\"ey\"}".into());
+    let context = BTreeMap::from([tokens, ("csi.storage.k8s.io/pod.name".into(), "web-0".into())]);
+    let request = NodeStageVolumeRequest { volume_context: context, ..Default::default() };
+    let mut found = Vec::new();
+    request.collect_secrets(&mut found);
+    assert_eq!(found, ["{\"\":\"ey\"}"]);
+    assert!(!format!("{request:?}").contains("ey"));
 }
 
 #[test]
