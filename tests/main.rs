@@ -6,6 +6,8 @@
 #[cfg(test)]
 mod background;
 #[cfg(test)]
+mod bad_input;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod contract;

@@ -11,6 +11,8 @@ pub struct Guest(pub &'static str);
 impl Guest {
     /// The backend that does what it is told.
     pub const TESTER: Self = Self("tester");
+    /// The reference backend.
+    pub const LOCAL: Self = Self("local");
 
     /// The file.
     pub fn path(self) -> PathBuf {

@@ -80,7 +80,14 @@ impl TestHost {
         ended(&mut self.child, &self.log).await;
     }
 
-    /// The process.
+    /// From its next start on it is waited for only until it listens.
+    #[must_use]
+    pub fn recovering(mut self) -> Self {
+        self.options = self.options.clone().recovering();
+        self
+    }
+
+    /// The number of the program's process.
     pub fn process(&self) -> u32 {
         self.child.id().expect("the host runs")
     }
@@ -107,14 +114,15 @@ impl Drop for TestHost {
 
 /// Runs the program until it ends by itself; gives its exit status and its words.
 pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
-    let (mut child, log) = spawn(arguments, paths, None);
+    let (mut child, log) = spawn(arguments, paths, &[]);
     let status = ended(&mut child, &log).await;
     let code = status.code().unwrap_or_else(|| panic!("ended by a signal: {status}\n{}", log.tail()));
     (code, log.text())
 }
 
 fn serve(directory: &Path, options: &Options) -> (Child, Log) {
-    spawn(&["--log", options.filter(), "serve", "--config"], &[&directory.join("host.toml")], options.search())
+    let arguments = ["--log", options.filter(), "--log-format", options.format(), "serve", "--config"];
+    spawn(&arguments, &[&directory.join("host.toml")], options.environment())
 }
 
 async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
@@ -124,10 +132,10 @@ async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
     status.unwrap()
 }
 
-fn spawn(arguments: &[&str], paths: &[&Path], search: Option<OsString>) -> (Child, Log) {
+fn spawn(arguments: &[&str], paths: &[&Path], environment: &[(String, String)]) -> (Child, Log) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
     command.args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
-    command.envs(search.map(|search| ("PATH", search)));
+    command.envs(environment.iter().map(|(key, value)| (key, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     let mut child = command.spawn().expect("the program can be started");
     let stderr = child.stderr.take().expect("it is piped").into_owned_fd().unwrap();

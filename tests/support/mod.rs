@@ -5,19 +5,23 @@
 
 mod clients;
 mod control;
+mod gate;
 mod guest;
 mod host;
 mod log;
 mod options;
+mod pool;
 pub mod requests;
 pub mod wire;
 
 use std::time::Duration;
 
+pub use gate::Gate;
 pub use guest::Guest;
 pub use host::{TestHost, run_to_end};
 pub use log::Log;
-pub use options::Options;
+pub use options::{Node, Options};
+pub use pool::{Pool, is_root, run};
 
 /// How long anything may take that is waited for. Far more than it takes: machines are shared, and
 /// what never happens ends here in words instead of hanging.

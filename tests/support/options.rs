@@ -1,11 +1,17 @@
 //! How a host under test is configured: what differs from the plainest one. Writes the file that an
 //! operator would write.
 
-use std::ffi::OsString;
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Guest;
+
+/// Whether a host may do node work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Node {
+    Granted,
+    Withheld,
+}
 
 /// What differs from a host with one backend, one socket and all defaults.
 #[derive(Debug, Clone, Default)]
@@ -13,9 +19,12 @@ pub struct Options {
     backend: String,
     limits: String,
     grants: String,
+    settings: String,
+    state: Option<PathBuf>,
+    environment: Vec<(String, String)>,
+    format: Option<&'static str>,
     log: Option<&'static str>,
     recovering: bool,
-    programs: Option<PathBuf>,
 }
 
 impl Options {
@@ -40,6 +49,42 @@ impl Options {
         self
     }
 
+    /// The reference backend on a pool: a node of its own, with the grants that it wants.
+    #[must_use]
+    pub fn pool(self, pool: &Path, node: Node) -> Self {
+        let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
+        let options = self.backend("node-id = \"n1\"").grant(&grant);
+        if node == Node::Granted { options.grant("node = true") } else { options }
+    }
+
+    /// A key of `settings`.
+    #[must_use]
+    pub fn setting(mut self, key: &str, value: &str) -> Self {
+        write!(self.settings, "{key} = \"{value}\", ").expect("a string grows");
+        self
+    }
+
+    /// Where the host keeps its state, if not in its directory.
+    #[must_use]
+    pub fn state(mut self, path: &Path) -> Self {
+        self.state = Some(path.to_owned());
+        self
+    }
+
+    /// A variable of the program's environment.
+    #[must_use]
+    pub fn variable(mut self, key: &str, value: &str) -> Self {
+        self.environment.push((key.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// How log lines are written, if not as text.
+    #[must_use]
+    pub fn log_format(mut self, format: &'static str) -> Self {
+        self.format = Some(format);
+        self
+    }
+
     /// What is logged, if not `info`.
     #[must_use]
     pub fn log(mut self, filter: &'static str) -> Self {
@@ -49,9 +94,11 @@ impl Options {
 
     /// Where programs are looked for before the system's own places.
     #[must_use]
-    pub fn programs(mut self, directory: &Path) -> Self {
-        self.programs = Some(directory.to_owned());
-        self
+    pub fn programs(self, directory: &Path) -> Self {
+        let system = std::env::var_os("PATH").unwrap_or_default();
+        let all = std::iter::once(directory.to_owned()).chain(std::env::split_paths(&system));
+        let all = std::env::join_paths(all).expect("no colon in it");
+        self.variable("PATH", all.to_str().expect("paths are text"))
     }
 
     /// The host is not waited for until it is ready, only until it listens.
@@ -61,16 +108,16 @@ impl Options {
         self
     }
 
-    /// The search path for programs, if it is not the test's own.
-    pub(super) fn search(&self) -> Option<OsString> {
-        let system = std::env::var_os("PATH").unwrap_or_default();
-        let first = self.programs.iter().cloned();
-        self.programs.as_ref()?;
-        Some(std::env::join_paths(first.chain(std::env::split_paths(&system))).expect("no colon in it"))
-    }
-
     pub(super) fn filter(&self) -> &'static str {
         self.log.unwrap_or("info")
+    }
+
+    pub(super) fn format(&self) -> &'static str {
+        self.format.unwrap_or("text")
+    }
+
+    pub(super) fn environment(&self) -> &[(String, String)] {
+        &self.environment
     }
 
     pub(super) fn waits_for_ready(&self) -> bool {
@@ -79,13 +126,15 @@ impl Options {
 
     /// The file for a host that keeps everything below `directory`.
     pub fn file(&self, guest: Guest, directory: &Path) -> String {
-        let directory = directory.display();
+        let state = self.state.clone().unwrap_or_else(|| directory.join("state"));
+        let (directory, state) = (directory.display(), state.display());
         let component = guest.path();
-        let Self { backend, limits, grants, .. } = self;
+        let Self { backend, limits, grants, settings, .. } = self;
         format!(
-            "[host]\nstate = \"{directory}/state\"\n\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
-             csi = \"unix://{directory}/csi.sock\"\n{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
-            component.display()
+            "[host]\nstate = \"{state}\"\n\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
+             csi = \"unix://{directory}/csi.sock\"\nsettings = {{ {} }}\n{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
+            component.display(),
+            settings.trim_end_matches(", "),
         )
     }
 }
