@@ -12,6 +12,7 @@ mod calls;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod data;
 mod documents;
 #[cfg(test)]
 mod ids;

@@ -1,7 +1,6 @@
 //! The program as a process with a directory of its own. Starts it as an operator does, stops it as
 //! an init system does. A process that a test forgot is killed.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::AtomicU64;

@@ -10,8 +10,10 @@ mod guest;
 mod host;
 mod log;
 mod options;
+pub mod place;
 mod pool;
 pub mod requests;
+pub mod site;
 pub mod wire;
 
 use std::time::Duration;

@@ -1,0 +1,210 @@
+//! A host that serves the reference backend on a place, and what clients ask of it, by volume. It
+//! asserts nothing: every call gives the answer or the refusal.
+
+use drivebay::wire::pb::csi::v1::volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode};
+use drivebay::wire::pb::csi::v1::volume_content_source::{SnapshotSource, Type, VolumeSource};
+use drivebay::wire::pb::csi::v1::{
+    ControllerExpandVolumeRequest, CreateVolumeRequest, NodeExpandVolumeRequest, NodePublishVolumeRequest,
+    NodeStageVolumeRequest, NodeUnpublishVolumeRequest, NodeUnstageVolumeRequest, VolumeCapability,
+    VolumeContentSource,
+};
+use tonic::Status;
+
+use super::place::{Place, PoolKind};
+use super::{Guest, Options, TestHost, requests};
+
+/// What a volume holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Content {
+    Ext4,
+    Xfs,
+    Btrfs,
+    Block,
+    Directory,
+}
+
+impl Content {
+    /// The name of its file system; empty where it has none of its own.
+    pub fn file_system(self) -> &'static str {
+        match self {
+            Self::Ext4 => "ext4",
+            Self::Xfs => "xfs",
+            Self::Btrfs => "btrfs",
+            Self::Block | Self::Directory => "",
+        }
+    }
+
+    /// A size that is enough for it, in bytes.
+    pub fn bytes(self) -> i64 {
+        let mib = match self {
+            Self::Ext4 => 32,
+            Self::Xfs => 320,
+            Self::Btrfs => 160,
+            Self::Block | Self::Directory => 8,
+        };
+        mib << 20
+    }
+
+    fn capability(self) -> VolumeCapability {
+        let fs_type = self.file_system().to_owned();
+        let access_type = match self {
+            Self::Block => AccessType::Block(BlockVolume {}),
+            _ => AccessType::Mount(MountVolume { fs_type, ..Default::default() }),
+        };
+        let mode = access_mode::Mode::SingleNodeWriter.into();
+        VolumeCapability { access_mode: Some(AccessMode { mode }), access_type: Some(access_type) }
+    }
+}
+
+/// What a volume is made from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    Snapshot(String),
+    Volume(String),
+}
+
+/// A volume as its client knows it.
+#[derive(Debug, Clone)]
+pub struct Volume {
+    pub id: String,
+    pub name: String,
+    pub content: Content,
+    context: std::collections::BTreeMap<String, String>,
+}
+
+/// A running host and its place. The host goes first.
+#[derive(Debug)]
+pub struct Site {
+    pub host: TestHost,
+    pub place: Place,
+}
+
+impl Site {
+    /// None: nothing can be mounted here, which is said aloud.
+    pub async fn start(kind: PoolKind) -> Option<Self> {
+        let place = Place::make(kind)?;
+        let host = TestHost::start(Guest("local"), options(&place)).await;
+        Some(Self { host, place })
+    }
+
+    pub async fn create(&self, name: &str, content: Content, source: Option<Source>) -> Result<Volume, Status> {
+        let answer = self.host.controller().await.create_volume(create(name, content, source)).await?;
+        let volume = answer.into_inner().volume.expect("a new volume is described");
+        Ok(Volume { id: volume.volume_id, name: name.to_owned(), content, context: volume.volume_context })
+    }
+
+    pub async fn delete(&self, volume: &Volume) -> Result<(), Status> {
+        self.host.controller().await.delete_volume(requests::delete(&volume.id)).await.map(drop)
+    }
+
+    /// Gives the snapshot's id.
+    pub async fn snapshot(&self, name: &str, volume: &Volume) -> Result<String, Status> {
+        let answer = self.host.controller().await.create_snapshot(requests::snapshot(name, &volume.id)).await?;
+        Ok(answer.into_inner().snapshot.expect("a new snapshot is described").snapshot_id)
+    }
+
+    pub async fn delete_snapshot(&self, snapshot: &str) -> Result<(), Status> {
+        self.host.controller().await.delete_snapshot(requests::delete_snapshot(snapshot)).await.map(drop)
+    }
+
+    pub async fn stage(&self, volume: &Volume) -> Result<(), Status> {
+        let request = NodeStageVolumeRequest {
+            volume_id: volume.id.clone(),
+            staging_target_path: self.staging(volume),
+            volume_capability: Some(volume.content.capability()),
+            volume_context: volume.context.clone(),
+            ..Default::default()
+        };
+        self.host.node().await.node_stage_volume(request).await.map(drop)
+    }
+
+    pub async fn publish(&self, volume: &Volume) -> Result<(), Status> {
+        let request = NodePublishVolumeRequest {
+            volume_id: volume.id.clone(),
+            staging_target_path: self.staging(volume),
+            target_path: self.target(volume),
+            volume_capability: Some(volume.content.capability()),
+            volume_context: volume.context.clone(),
+            ..Default::default()
+        };
+        self.host.node().await.node_publish_volume(request).await.map(drop)
+    }
+
+    pub async fn unpublish(&self, volume: &Volume) -> Result<(), Status> {
+        let request = NodeUnpublishVolumeRequest { volume_id: volume.id.clone(), target_path: self.target(volume) };
+        self.host.node().await.node_unpublish_volume(request).await.map(drop)
+    }
+
+    pub async fn unstage(&self, volume: &Volume) -> Result<(), Status> {
+        let staging_target_path = self.staging(volume);
+        let request = NodeUnstageVolumeRequest { volume_id: volume.id.clone(), staging_target_path };
+        self.host.node().await.node_unstage_volume(request).await.map(drop)
+    }
+
+    /// Stages and publishes.
+    pub async fn mount(&self, volume: &Volume) -> Result<(), Status> {
+        self.stage(volume).await?;
+        self.publish(volume).await
+    }
+
+    /// Unpublishes and unstages.
+    pub async fn unmount(&self, volume: &Volume) -> Result<(), Status> {
+        self.unpublish(volume).await?;
+        self.unstage(volume).await
+    }
+
+    /// Expands, the controller's part; gives the new size in bytes.
+    pub async fn expand(&self, volume: &Volume, bytes: i64) -> Result<i64, Status> {
+        let request = ControllerExpandVolumeRequest {
+            volume_capability: Some(volume.content.capability()),
+            ..requests::expand(&volume.id, bytes)
+        };
+        Ok(self.host.controller().await.controller_expand_volume(request).await?.into_inner().capacity_bytes)
+    }
+
+    /// Expands, the node's part.
+    pub async fn expand_on_node(&self, volume: &Volume, bytes: i64) -> Result<(), Status> {
+        let request = NodeExpandVolumeRequest {
+            volume_id: volume.id.clone(),
+            volume_path: self.target(volume),
+            staging_target_path: self.staging(volume),
+            capacity_range: Some(requests::size(bytes)),
+            volume_capability: Some(volume.content.capability()),
+            ..Default::default()
+        };
+        self.host.node().await.node_expand_volume(request).await.map(drop)
+    }
+
+    /// Where a workload finds the volume: a directory or a device.
+    pub fn target(&self, volume: &Volume) -> String {
+        self.place.pod(&volume.name).join("target").to_str().unwrap().to_owned()
+    }
+
+    fn staging(&self, volume: &Volume) -> String {
+        self.place.pod(&volume.name).join("staging").to_str().unwrap().to_owned()
+    }
+}
+
+/// A host with the pool of a place and the right to mount.
+pub fn options(place: &Place) -> Options {
+    let pool = place.pool();
+    let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
+    Options::default().backend("node-id = \"this-node\"").grant(&grant).grant("node = true")
+}
+
+/// The request for a volume.
+pub fn create(name: &str, content: Content, source: Option<Source>) -> CreateVolumeRequest {
+    let kind = if content == Content::Directory { "directory" } else { "image" };
+    let source = source.map(|source| match source {
+        Source::Snapshot(snapshot_id) => Type::Snapshot(SnapshotSource { snapshot_id }),
+        Source::Volume(volume_id) => Type::Volume(VolumeSource { volume_id }),
+    });
+    CreateVolumeRequest {
+        name: name.to_owned(),
+        capacity_range: Some(requests::size(content.bytes())),
+        volume_capabilities: vec![content.capability()],
+        parameters: [("kind".to_owned(), kind.to_owned())].into(),
+        volume_content_source: source.map(|source| VolumeContentSource { r#type: Some(source) }),
+        ..Default::default()
+    }
+}
