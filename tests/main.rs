@@ -13,6 +13,7 @@ mod calls;
 mod contract;
 #[cfg(test)]
 mod data;
+#[cfg(test)]
 mod documents;
 #[cfg(test)]
 mod ids;
