@@ -12,6 +12,8 @@ mod calls;
 #[cfg(test)]
 mod contract;
 #[cfg(test)]
+mod crash;
+#[cfg(test)]
 mod data;
 #[cfg(test)]
 mod documents;

@@ -15,6 +15,13 @@ impl TestHost {
         Endpoint::try_from(uri).unwrap().connect().await.expect("the host listens")
     }
 
+    /// A connection that is made by the first call. Without a host the call is refused, as it is for
+    /// any client.
+    pub fn connect_later(&self) -> Channel {
+        let uri = format!("unix://{}", self.socket().display());
+        Endpoint::try_from(uri).unwrap().connect_lazy()
+    }
+
     pub async fn identity(&self) -> IdentityClient<Channel> {
         IdentityClient::new(self.connect().await)
     }

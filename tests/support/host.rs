@@ -10,6 +10,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
+use super::tap::Tap;
 use super::{Guest, Log, Options, PATIENCE};
 
 /// A running host with one backend, called `under-test`.
@@ -113,7 +114,7 @@ impl Drop for TestHost {
 
 /// Runs the program until it ends by itself; gives its exit status and its words.
 pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
-    let (mut child, log) = spawn(arguments, paths, &[]);
+    let (mut child, log) = spawn(arguments, paths, &Options::default());
     let status = ended(&mut child, &log).await;
     let code = status.code().unwrap_or_else(|| panic!("ended by a signal: {status}\n{}", log.tail()));
     (code, log.text())
@@ -121,7 +122,7 @@ pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
 
 fn serve(directory: &Path, options: &Options) -> (Child, Log) {
     let arguments = ["--log", options.filter(), "--log-format", options.format(), "serve", "--config"];
-    spawn(&arguments, &[&directory.join("host.toml")], options.environment())
+    spawn(&arguments, &[&directory.join("host.toml")], options)
 }
 
 async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
@@ -131,12 +132,16 @@ async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
     status.unwrap()
 }
 
-fn spawn(arguments: &[&str], paths: &[&Path], environment: &[(String, String)]) -> (Child, Log) {
+fn spawn(arguments: &[&str], paths: &[&Path], options: &Options) -> (Child, Log) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
     command.args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
-    command.envs(environment.iter().map(|(key, value)| (key, value)));
+    command.envs(options.environment().iter().map(|(key, value)| (key, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
-    let mut child = command.spawn().expect("the program can be started");
+    let started = match &options.tap {
+        Some(tap) => tap.over(move || command.spawn()),
+        None => command.spawn(),
+    };
+    let mut child = started.expect("the program can be started");
     let stderr = child.stderr.take().expect("it is piped").into_owned_fd().unwrap();
     // The runtime made the pipe non-blocking; a thread reads it.
     rustix::io::ioctl_fionbio(&stderr, false).unwrap();

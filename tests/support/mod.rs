@@ -14,6 +14,7 @@ pub mod place;
 mod pool;
 pub mod requests;
 pub mod site;
+pub mod tap;
 pub mod wire;
 
 use std::time::Duration;

@@ -5,6 +5,7 @@ use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::Guest;
+use super::tap::Tap;
 
 /// Whether a host may do node work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +26,7 @@ pub struct Options {
     format: Option<&'static str>,
     log: Option<&'static str>,
     recovering: bool,
+    pub(super) tap: Option<Tap>,
 }
 
 impl Options {
@@ -105,6 +107,13 @@ impl Options {
     #[must_use]
     pub fn recovering(mut self) -> Self {
         self.recovering = true;
+        self
+    }
+
+    /// What the host does is seen, and may be ended, by this tap.
+    #[must_use]
+    pub fn tapped(mut self, tap: &Tap) -> Self {
+        self.tap = Some(tap.clone());
         self
     }
 

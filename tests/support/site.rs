@@ -1,16 +1,23 @@
 //! A host that serves the reference backend on a place, and what clients ask of it, by volume. It
 //! asserts nothing: every call gives the answer or the refusal.
 
+use std::collections::BTreeSet;
+
+use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
+use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay::wire::pb::csi::v1::node_client::NodeClient;
 use drivebay::wire::pb::csi::v1::volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode};
 use drivebay::wire::pb::csi::v1::volume_content_source::{SnapshotSource, Type, VolumeSource};
 use drivebay::wire::pb::csi::v1::{
-    ControllerExpandVolumeRequest, CreateVolumeRequest, NodeExpandVolumeRequest, NodePublishVolumeRequest,
-    NodeStageVolumeRequest, NodeUnpublishVolumeRequest, NodeUnstageVolumeRequest, VolumeCapability,
-    VolumeContentSource,
+    ControllerExpandVolumeRequest, CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest,
+    NodeExpandVolumeRequest, NodePublishVolumeRequest, NodeStageVolumeRequest, NodeUnpublishVolumeRequest,
+    NodeUnstageVolumeRequest, VolumeCapability, VolumeContentSource,
 };
 use tonic::Status;
+use tonic::transport::Channel;
 
 use super::place::{Place, PoolKind};
+use super::tap::Tap;
 use super::{Guest, Options, TestHost, requests};
 
 /// What a volume holds.
@@ -87,24 +94,34 @@ impl Site {
         Some(Self { host, place })
     }
 
+    /// The same with a tap on the host, which counts changes in the pool, at the pods and in the
+    /// host's state.
+    pub async fn tapped(kind: PoolKind) -> Option<(Self, Tap)> {
+        let place = Place::make(kind)?;
+        let tap = Tap::new(vec![place.pool(), place.path("pods")]);
+        let host = TestHost::start(Guest("local"), options(&place).tapped(&tap)).await;
+        tap.watch(host.state());
+        Some((Self { host, place }, tap))
+    }
+
     pub async fn create(&self, name: &str, content: Content, source: Option<Source>) -> Result<Volume, Status> {
-        let answer = self.host.controller().await.create_volume(create(name, content, source)).await?;
+        let answer = self.controller().create_volume(create(name, content, source)).await?;
         let volume = answer.into_inner().volume.expect("a new volume is described");
         Ok(Volume { id: volume.volume_id, name: name.to_owned(), content, context: volume.volume_context })
     }
 
     pub async fn delete(&self, volume: &Volume) -> Result<(), Status> {
-        self.host.controller().await.delete_volume(requests::delete(&volume.id)).await.map(drop)
+        self.controller().delete_volume(requests::delete(&volume.id)).await.map(drop)
     }
 
     /// Gives the snapshot's id.
     pub async fn snapshot(&self, name: &str, volume: &Volume) -> Result<String, Status> {
-        let answer = self.host.controller().await.create_snapshot(requests::snapshot(name, &volume.id)).await?;
+        let answer = self.controller().create_snapshot(requests::snapshot(name, &volume.id)).await?;
         Ok(answer.into_inner().snapshot.expect("a new snapshot is described").snapshot_id)
     }
 
     pub async fn delete_snapshot(&self, snapshot: &str) -> Result<(), Status> {
-        self.host.controller().await.delete_snapshot(requests::delete_snapshot(snapshot)).await.map(drop)
+        self.controller().delete_snapshot(requests::delete_snapshot(snapshot)).await.map(drop)
     }
 
     pub async fn stage(&self, volume: &Volume) -> Result<(), Status> {
@@ -115,7 +132,7 @@ impl Site {
             volume_context: volume.context.clone(),
             ..Default::default()
         };
-        self.host.node().await.node_stage_volume(request).await.map(drop)
+        self.node().node_stage_volume(request).await.map(drop)
     }
 
     pub async fn publish(&self, volume: &Volume) -> Result<(), Status> {
@@ -127,18 +144,62 @@ impl Site {
             volume_context: volume.context.clone(),
             ..Default::default()
         };
-        self.host.node().await.node_publish_volume(request).await.map(drop)
+        self.node().node_publish_volume(request).await.map(drop)
     }
 
     pub async fn unpublish(&self, volume: &Volume) -> Result<(), Status> {
         let request = NodeUnpublishVolumeRequest { volume_id: volume.id.clone(), target_path: self.target(volume) };
-        self.host.node().await.node_unpublish_volume(request).await.map(drop)
+        self.node().node_unpublish_volume(request).await.map(drop)
     }
 
     pub async fn unstage(&self, volume: &Volume) -> Result<(), Status> {
         let staging_target_path = self.staging(volume);
         let request = NodeUnstageVolumeRequest { volume_id: volume.id.clone(), staging_target_path };
-        self.host.node().await.node_unstage_volume(request).await.map(drop)
+        self.node().node_unstage_volume(request).await.map(drop)
+    }
+
+    /// A snapshot of all of them at one moment; gives the group's id and those of its members.
+    pub async fn group(&self, name: &str, volumes: &[&Volume]) -> Result<(String, Vec<String>), Status> {
+        let ids: Vec<_> = volumes.iter().map(|volume| volume.id.as_str()).collect();
+        let mut client = self.groups();
+        let answer = client.create_volume_group_snapshot(requests::group_snapshot(name, &ids)).await?;
+        let group = answer.into_inner().group_snapshot.expect("a new group is described");
+        Ok((group.group_snapshot_id, group.snapshots.into_iter().map(|member| member.snapshot_id).collect()))
+    }
+
+    pub async fn delete_group(&self, group: &str, members: &[String]) -> Result<(), Status> {
+        let members: Vec<_> = members.iter().map(String::as_str).collect();
+        let request = requests::delete_group_snapshot(group, &members);
+        self.groups().delete_volume_group_snapshot(request).await.map(drop)
+    }
+
+    /// The ids of all volumes that are listed.
+    pub async fn volumes(&self) -> BTreeSet<String> {
+        let mut client = self.controller();
+        let (mut found, mut request) = (BTreeSet::new(), ListVolumesRequest::default());
+        loop {
+            let page = client.list_volumes(request.clone()).await.expect("volumes can be listed").into_inner();
+            found.extend(page.entries.into_iter().filter_map(|entry| entry.volume).map(|volume| volume.volume_id));
+            if page.next_token.is_empty() {
+                return found;
+            }
+            request.starting_token = page.next_token;
+        }
+    }
+
+    /// The ids of all snapshots that are listed.
+    pub async fn snapshots(&self) -> BTreeSet<String> {
+        let mut client = self.controller();
+        let (mut found, mut request) = (BTreeSet::new(), ListSnapshotsRequest::default());
+        loop {
+            let page = client.list_snapshots(request.clone()).await.expect("snapshots can be listed").into_inner();
+            let entries = page.entries.into_iter().filter_map(|entry| entry.snapshot);
+            found.extend(entries.map(|snapshot| snapshot.snapshot_id));
+            if page.next_token.is_empty() {
+                return found;
+            }
+            request.starting_token = page.next_token;
+        }
     }
 
     /// Stages and publishes.
@@ -159,7 +220,7 @@ impl Site {
             volume_capability: Some(volume.content.capability()),
             ..requests::expand(&volume.id, bytes)
         };
-        Ok(self.host.controller().await.controller_expand_volume(request).await?.into_inner().capacity_bytes)
+        Ok(self.controller().controller_expand_volume(request).await?.into_inner().capacity_bytes)
     }
 
     /// Expands, the node's part.
@@ -172,7 +233,19 @@ impl Site {
             volume_capability: Some(volume.content.capability()),
             ..Default::default()
         };
-        self.host.node().await.node_expand_volume(request).await.map(drop)
+        self.node().node_expand_volume(request).await.map(drop)
+    }
+
+    fn controller(&self) -> ControllerClient<Channel> {
+        ControllerClient::new(self.host.connect_later())
+    }
+
+    fn groups(&self) -> GroupControllerClient<Channel> {
+        GroupControllerClient::new(self.host.connect_later())
+    }
+
+    fn node(&self) -> NodeClient<Channel> {
+        NodeClient::new(self.host.connect_later())
     }
 
     /// Where a workload finds the volume: a directory or a device.
