@@ -43,6 +43,8 @@ crashes! {
     publish_without_helper: Operation::Publish(Content::Ext4), Helper;
     publish_block_without_helper: Operation::Publish(Content::Block), Helper;
     expand_without_helper: Operation::Expand, Helper;
+    unpublish_without_helper: Operation::Unpublish, Helper;
+    unstage_without_helper: Operation::Unstage, Helper;
 }
 
 async fn every_crash(operation: Operation, victim: Victim) {
