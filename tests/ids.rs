@@ -38,7 +38,7 @@ const PROOFS: [(&str, &str, &str); 27] = [
 ];
 
 /// Whether a text has a function of this name that runs as a test.
-fn has_test(text: &str, name: &str) -> bool {
+pub fn has_test(text: &str, name: &str) -> bool {
     let lines: Vec<_> = text.lines().map(str::trim).collect();
     let declared = [format!("fn {name}("), format!("async fn {name}(")];
     let at = lines.iter().position(|line| declared.iter().any(|start| line.starts_with(start.as_str())));

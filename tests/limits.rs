@@ -1,18 +1,78 @@
 //! Every limit of a backend and a guest that runs into it: the call ends in words with the code of an
 //! unknown outcome, and the host and its other calls go on.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
+use drivebay::config::InstancePolicy;
+use drivebay::sandbox::limits::Limits;
+use drivebay::wire::pb::csi::v1::ListVolumesRequest;
 use tonic::Code;
 
-use crate::support::{Guest, Options, TestHost, expect, refused, requests};
+use crate::ids::has_test;
+use crate::loading;
+use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
+
+/// Every limit by the name of its field, and the guest that runs into it as file and function.
+const PROOFS: [(&str, &str, &str); 19] = [
+    ("memory", "tests/limits.rs", "memory"),
+    ("cpu", "tests/limits.rs", "computing_without_end"),
+    ("read", "tests/limits.rs", "reading_without_end"),
+    ("change", "tests/limits.rs", "waiting_without_end"),
+    ("probe", "tests/limits.rs", "a_probe_without_end"),
+    ("step", "tests/background.rs", "a_step_without_end_is_ended_and_frees_its_objects"),
+    ("recovery", "tests/recovery.rs", "recovery_that_crashes_or_hangs_is_tried_again"),
+    ("load", "tests/limits.rs", "loading_without_end"),
+    ("calls", "tests/calls.rs", "identity_answers_while_every_place_is_taken"),
+    ("crossing", "tests/limits.rs", "bytes_of_one_crossing"),
+    ("crossing_total", "tests/limits.rs", "bytes_in_host_calls"),
+    ("log_rate", "tests/limits.rs", "log"),
+    ("log_burst", "tests/limits.rs", "log"),
+    ("state", "tests/limits.rs", "state"),
+    ("handles", "tests/limits.rs", "handles"),
+    ("table_elements", "tests/limits.rs", "table_elements"),
+    ("jobs", "tests/jobs.rs", "no_more_jobs_run_at_once_than_allowed"),
+    ("reuse.calls", "tests/limits.rs", "calls_of_a_reused_instance"),
+    ("reuse.idle", "tests/limits.rs", "idleness_of_a_reused_instance"),
+];
+
+/// The fields that hold a value, as the derived description of a record names them.
+fn fields(described: &str) -> Vec<String> {
+    let words: Vec<_> = described.split_whitespace().collect();
+    let pairs =
+        words.windows(2).filter(|pair| pair[0].ends_with(':') && pair[1].starts_with(|c: char| c.is_ascii_digit()));
+    pairs.map(|pair| pair[0].trim_end_matches(':').to_owned()).collect()
+}
+
+#[test]
+fn every_limit_has_a_guest_that_runs_into_it() {
+    let reuse = InstancePolicy::Reuse { calls: 1, idle: Duration::from_secs(1) };
+    let of_reuse = fields(&format!("{reuse:?}")).into_iter().map(|name| format!("reuse.{name}"));
+    let limits: Vec<_> = fields(&format!("{:?}", Limits::default())).into_iter().chain(of_reuse).collect();
+    let proved: Vec<_> = PROOFS.iter().map(|(limit, ..)| (*limit).to_owned()).collect();
+    assert_eq!(limits, proved);
+    for (limit, file, name) in PROOFS {
+        let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).unwrap();
+        assert!(has_test(&text, name), "{limit}: {file} has no test {name}");
+    }
+}
+
+#[test]
+fn fields_are_found_also_within_one_another() {
+    assert_eq!(fields("A { a: 1, b: B { c: 2.5s, d: 3 }, e: \"x\" }"), ["a", "c", "d"]);
+}
+
+/// An answer that must not take as long as it would without the limit.
+async fn soon<T>(answer: impl Future<Output = T>) -> T {
+    tokio::time::timeout(PATIENCE, answer).await.expect("the limit did not end the call")
+}
 
 /// A host with one limit, and a guest that is told to run into it. Everybody else is served after.
 async fn runs_into(options: Options, word: &str, code: Code, words: &str) -> TestHost {
     let host = TestHost::start(Guest::TESTER, options).await;
     host.instruct("create-volume", "greedy", word).await;
     let mut client = host.controller().await;
-    let status = refused(client.create_volume(requests::create("greedy")).await);
+    let status = refused(soon(client.create_volume(requests::create("greedy"))).await);
     expect(&status, code, words);
     host.create(&["modest"]).await;
     host
@@ -40,6 +100,38 @@ async fn waiting_is_not_computing() {
 async fn waiting_without_end() {
     let options = Options::default().limit("change-time", "500ms");
     runs_into(options, "hold gate-that-never-opens", Code::DeadlineExceeded, "took longer than a call may take").await;
+}
+
+#[tokio::test]
+async fn reading_without_end() {
+    let host = TestHost::start(Guest::TESTER, Options::default().limit("read-time", "300ms")).await;
+    host.instruct("list-volumes", "all", "times 1 hold gate-that-never-opens").await;
+    let mut client = host.controller().await;
+    let status = refused(soon(client.list_volumes(ListVolumesRequest::default())).await);
+    expect(&status, Code::DeadlineExceeded, "took longer than a call may take");
+    client.list_volumes(ListVolumesRequest::default()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_probe_without_end() {
+    let host = TestHost::start(Guest::TESTER, Options::default().limit("probe-time", "300ms")).await;
+    host.instruct("probe", "host", "times 1 hold gate-that-never-opens").await;
+    // A crash makes the host look at once instead of after its usual pause.
+    host.instruct("create-volume", "crash", "trap").await;
+    refused(host.controller().await.create_volume(requests::create("crash")).await);
+    let line = host.log.wait("to=Unhealthy", 1).await;
+    assert!(line.text.contains("took longer than a call may take"), "{}", line.text);
+    host.create(&["modest"]).await;
+    host.log.wait("to=Ready", 2).await;
+}
+
+#[tokio::test]
+async fn loading_without_end() {
+    let mut host = TestHost::start(Guest::TESTER, Options::default().limit("load-time", "300ms")).await;
+    host.instruct("get-node", "host", "hold gate-that-never-opens").await;
+    host.stop().await;
+    let said = host.start_in_vain().await;
+    assert!(said.contains("get-node: the backend took longer than a call may take"), "{said}");
 }
 
 #[tokio::test]
@@ -81,6 +173,77 @@ async fn handles() {
     let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\" }}]", pool.path().display());
     let options = Options::default().limit("handles", "64").grant(&grant);
     runs_into(options, "open 1000 /pool/file", Code::Unavailable, "more handles").await;
+}
+
+/// No source in Rust can make a table larger, so the guest is made by hand. What counts is the sum: each of the
+/// tables alone stays below the limit.
+#[tokio::test]
+async fn table_elements() {
+    let tester = std::fs::read(Guest::TESTER.path()).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("greedy.wasm");
+    for (elements, fits) in [(vec![5_000, 5_000], true), (vec![12_000, 12_000], false), (vec![30_000], false)] {
+        let modules: Vec<_> = elements.into_iter().map(wasm::growing_table).collect();
+        std::fs::write(&file, wasm::with_modules(&tester, &modules)).unwrap();
+        if fits {
+            assert_eq!(run_to_end(&["check"], &[&file]).await.0, 0, "it is well-formed");
+        } else {
+            let said = loading::fails(&file, dir.path()).await;
+            assert!(said.contains("wanted larger tables than it is allowed"), "{said}");
+        }
+    }
+}
+
+/// How often the instances were used that the host's calls ran in, call by call.
+fn uses(host: &TestHost) -> Vec<u32> {
+    let number = |text: &str| text.split("use ").nth(1)?.split('.').next()?.parse().ok();
+    host.log.with("context=\"uses\"").iter().map(|line| number(&line.text).unwrap()).collect()
+}
+
+/// A guest that keeps something from call to call is not kept for more of them than allowed.
+#[tokio::test]
+async fn calls_of_a_reused_instance() {
+    let reuse = "instances = { reuse = { calls = 5, idle = \"60s\" } }";
+    let options = Options::default().backend(reuse).log("debug,tester=debug");
+    let host = TestHost::start(Guest::TESTER, options).await;
+    for n in 0..40 {
+        host.create(&[&format!("v{n}")]).await;
+    }
+    let uses = uses(&host);
+    assert!(uses.len() >= 40 && uses.iter().all(|uses| *uses <= 5), "{uses:?}");
+    assert!(uses.contains(&5), "they are reused as often as allowed: {uses:?}");
+}
+
+/// What crashed may be in any state: it is not used again, however many calls it had left.
+#[tokio::test]
+async fn a_reused_instance_ends_with_its_first_fault() {
+    let reuse = "instances = { reuse = { calls = 1000, idle = \"60s\" } }";
+    let host = TestHost::start(Guest::TESTER, Options::default().backend(reuse).log("debug")).await;
+    host.instruct("create-volume", "crash", "trap").await;
+    for n in 0..10 {
+        host.create(&[&format!("a{n}")]).await;
+    }
+    let before = *uses(&host).last().unwrap();
+    assert!(before > 5, "it is reused: {:?}", uses(&host));
+    for n in 0..10 {
+        refused(host.controller().await.create_volume(requests::create("crash")).await);
+        host.create(&[&format!("b{n}")]).await;
+    }
+    // The host looks after every crash, and may be the first to use an instance that is left of it.
+    assert_eq!(host.log.with("to=Unhealthy").len(), 0, "what crashed was used again");
+}
+
+/// An instance that has waited too long for its next call is not used for it.
+#[tokio::test]
+async fn idleness_of_a_reused_instance() {
+    let reuse = "instances = { reuse = { calls = 1000, idle = \"20ms\" } }";
+    let host = TestHost::start(Guest::TESTER, Options::default().backend(reuse).log("debug")).await;
+    for n in 0..5 {
+        // Longer than it may wait: that time has passed is all that this is about.
+        tokio::time::sleep(Duration::from_millis(25)).await;
+        host.create(&[&format!("v{n}")]).await;
+    }
+    assert_eq!(uses(&host)[1..], [1; 5], "the first is that of recovery");
 }
 
 #[tokio::test]

@@ -14,7 +14,8 @@ async fn refuses(bytes: &[u8], words: &str) {
     assert!(text.contains(words), "\"{words}\" is not in: {text}");
 }
 
-async fn fails(file: &Path, dir: &Path) -> String {
+/// The words with which a file is refused.
+pub async fn fails(file: &Path, dir: &Path) -> String {
     let socket = format!("unix://{}", dir.join("csi.sock").display());
     let (code, text) = run_to_end(&["serve", "--csi", &socket, "--state"], &[&dir.join("state"), file]).await;
     assert_eq!(code, 1, "{text}");

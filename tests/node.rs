@@ -79,16 +79,17 @@ fn helper(host: &TestHost) -> Pid {
 /// Kills the process for node work in the middle of a stage that goes on with `rest` afterwards.
 async fn cut_off(site: &Site, host: &TestHost, rest: &str) -> Result<Response<impl std::fmt::Debug>, Status> {
     site.instruct(host, &format!("{{bind}} then hold gate{rest}")).await;
-    let (mut client, request) = (host.node().await, site.stage());
-    let call = tokio::spawn(async move { client.node_stage_volume(request).await });
-    host.log.wait("holding gate", 1).await;
-    assert!(site.is_mounted());
-    kill_process(helper(host), Signal::KILL).unwrap();
-    host.log.wait("the process for node work ended; starting another", 1).await;
-    host.log.wait("node work goes on in another process", 1).await;
-    assert!(!site.is_mounted(), "what nobody was told of is undone");
-    host.open("gate").await;
-    call.await.unwrap()
+    let mut client = host.node().await;
+    let killing = async {
+        host.log.wait("holding gate", 1).await;
+        assert!(site.is_mounted());
+        kill_process(helper(host), Signal::KILL).unwrap();
+        host.log.wait("the process for node work ended; starting another", 1).await;
+        host.log.wait("node work goes on in another process", 1).await;
+        assert!(!site.is_mounted(), "what nobody was told of is undone");
+        host.open("gate").await;
+    };
+    tokio::join!(client.node_stage_volume(site.stage()), killing).0
 }
 
 /// A later stage is one like any other.

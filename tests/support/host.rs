@@ -52,6 +52,15 @@ impl TestHost {
         self.wait_until_it_serves().await;
     }
 
+    /// Starts the same host again where it cannot start; gives what it said.
+    pub async fn start_in_vain(&mut self) -> String {
+        assert!(self.child.try_wait().unwrap().is_some(), "the host still runs");
+        (self.child, self.log) = serve(self.directory.path(), &self.options);
+        let status = ended(&mut self.child, &self.log).await;
+        assert_eq!(status.code(), Some(1), "{}", self.log.tail());
+        self.log.text()
+    }
+
     async fn wait_until_it_serves(&self) {
         self.log.wait("listening", 1).await;
         self.identity().await.probe(ProbeRequest {}).await.expect("a socket that listens is served");

@@ -15,6 +15,7 @@ mod pool;
 pub mod requests;
 pub mod site;
 pub mod tap;
+pub mod wasm;
 pub mod wire;
 
 use std::time::Duration;

@@ -4,6 +4,7 @@
 //! holds for N calls only. Every call says in the log that it was entered, which is how a test knows
 //! that a call has reached the guest.
 
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use drivebay_sdk::state::{self, Commit};
@@ -20,9 +21,17 @@ const CHUNK: usize = 1 << 20;
 /// What is to be wrong with the answer; empty: nothing.
 pub(crate) type Flaw = String;
 
+/// Counts the uses of this instance; gives how many there were, this one included.
+pub(crate) fn used() -> u32 {
+    static USES: AtomicU32 = AtomicU32::new(0);
+    USES.fetch_add(1, Ordering::Relaxed) + 1
+}
+
 /// Begins a call: says so, and does what the instruction for it says.
 pub(crate) fn enter(operation: &str, object: &str, secrets: &StringMap) -> Result<Flaw> {
+    let uses = used();
     log::info("tester", format!("entered {operation} {object}"));
+    log::debug("uses", format!("use {uses}."));
     match instruction(operation, object)? {
         Some(word) => obey(&word, operation, object, secrets),
         None => Ok(Flaw::new()),
@@ -31,6 +40,7 @@ pub(crate) fn enter(operation: &str, object: &str, secrets: &StringMap) -> Resul
 
 /// As `enter`, for calls that the host makes by itself and often.
 pub(crate) fn quietly(operation: &str, object: &str) -> Result<()> {
+    used();
     match instruction(operation, object)? {
         Some(word) => obey(&word, operation, object, &StringMap::new()).map(drop),
         None => Ok(()),

@@ -8,11 +8,14 @@ use drivebay_sdk::types::Volume;
 use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Error, Result};
 
+use crate::act;
+
 /// Carries out a control request; none: it is a request for a volume.
 pub(crate) fn run(request: &CreateVolumeRequest) -> Result<Option<Volume>> {
     if !request.name.starts_with("control-") {
         return Ok(None);
     }
+    act::used();
     let (mut commit, mut context) = (Commit::new(), Vec::new());
     for (parameter, value) in &request.parameters {
         commit = match parameter.split_once(':') {
