@@ -63,6 +63,30 @@ async fn what_is_cut_off() {
 }
 
 #[tokio::test]
+async fn what_is_damaged() {
+    let whole = bytes_of("minimal-rust");
+    for quarter in 1..4 {
+        let mut damaged = whole.clone();
+        let from = whole.len() * quarter / 4;
+        damaged[from..from + 64].fill(0xff);
+        refuses(&damaged, "not a valid WebAssembly component").await;
+    }
+}
+
+/// Reading a pipe would wait for ever, and a device would never end.
+#[tokio::test]
+async fn what_is_no_file() {
+    let dir = tempfile::tempdir().unwrap();
+    crate::support::run("mkfifo", &[dir.path().join("backend.wasm").to_str().unwrap()]);
+    let text = fails(&dir.path().join("backend.wasm"), dir.path()).await;
+    assert!(text.contains("not a regular file"), "{text}");
+    std::fs::remove_file(dir.path().join("backend.wasm")).unwrap();
+    std::fs::create_dir(dir.path().join("backend.wasm")).unwrap();
+    let text = fails(&dir.path().join("backend.wasm"), dir.path()).await;
+    assert!(text.contains("backend.wasm"), "{text}");
+}
+
+#[tokio::test]
 async fn a_core_module() {
     refuses(b"\0asm\x01\0\0\0", "core module").await;
 }

@@ -1,8 +1,12 @@
 //! From a component's bytes to a generation: checks, compiling, describing. Every refusal has words
 //! that say what to do. Changes nothing of what is served.
 
+use std::fs::File;
+use std::io::Read as _;
+use std::path::Path;
 use std::sync::Arc;
 
+use rustix::fs::{Mode, OFlags};
 use sha2::{Digest, Sha256};
 
 use super::call_id;
@@ -21,6 +25,9 @@ use crate::wire::Exports;
 
 /// The reference backend, built into the program.
 const LOCAL: &[u8] = include_bytes!(env!("DRIVEBAY_LOCAL_WASM"));
+
+/// Bytes of the largest component: several times those of the largest toolchain.
+const LARGEST: u64 = 256 << 20;
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -84,10 +91,29 @@ pub enum Refused {
 pub async fn component_bytes(source: &ComponentSource) -> Result<Vec<u8>, Refused> {
     match source {
         ComponentSource::Local => Ok(LOCAL.to_vec()),
-        ComponentSource::File(path) => tokio::fs::read(path)
-            .await
-            .map_err(|source| Refused::Unreadable { path: path.display().to_string(), source }),
+        ComponentSource::File(path) => {
+            let file = path.clone();
+            let read = tokio::task::spawn_blocking(move || read_file(&file)).await;
+            let read = read.unwrap_or_else(|error| Err(std::io::Error::other(error)));
+            read.map_err(|source| Refused::Unreadable { path: path.display().to_string(), source })
+        }
     }
+}
+
+/// Only regular files: a pipe would be waited for, and a device may never end.
+fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
+    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
+    let meta = file.metadata()?;
+    if !meta.is_file() {
+        return Err(std::io::Error::other("it is not a regular file"));
+    }
+    if meta.len() > LARGEST {
+        return Err(std::io::Error::other(format!("it has {} bytes; at most {LARGEST} are allowed", meta.len())));
+    }
+    let mut bytes = Vec::new();
+    file.take(LARGEST).read_to_end(&mut bytes)?;
+    Ok(bytes)
 }
 
 /// SHA-256 in hexadecimal.
