@@ -36,6 +36,8 @@ mod locks;
 #[cfg(test)]
 mod node;
 #[cfg(test)]
+mod operators;
+#[cfg(test)]
 mod recovery;
 #[cfg(test)]
 mod redaction;

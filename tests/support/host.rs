@@ -71,7 +71,7 @@ impl TestHost {
 
     /// Waits for the first good probe of this run.
     pub async fn ready(&self) {
-        self.log.wait("to=Ready", 1).await;
+        self.log.wait(if self.options.format() == "json" { "\"to\":\"Ready\"" } else { "to=Ready" }, 1).await;
     }
 
     /// Asks it to stop, as init systems do, and expects that it ends well. Its directory stays.

@@ -135,14 +135,17 @@ impl Drop for Pool {
         let quietly = |program: &str, arguments: &[&str]| {
             let _ = Command::new(program).args(arguments).output();
         };
-        if self.mounts().iter().any(|place| Path::new(place) == self.path()) {
+        let unmount = |place: &String| quietly("umount", &["-l", place]);
+        let (pool, rest): (Vec<_>, Vec<_>) =
+            self.mounts().into_iter().partition(|place| Path::new(place) == self.path());
+        if !pool.is_empty() {
             quietly("fsfreeze", &["-u", self.path().to_str().unwrap_or_default()]);
         }
-        for place in self.mounts() {
-            quietly("umount", &["-l", &place]);
-        }
-        for device in self.loops() {
-            quietly("losetup", &["-d", &device]);
+        rest.iter().for_each(unmount);
+        // Images in the pool first: without its mount nobody knows any more whose they are.
+        for _ in 0..2 {
+            self.loops().iter().for_each(|device| quietly("losetup", &["-d", device]));
+            pool.iter().for_each(unmount);
         }
     }
 }
