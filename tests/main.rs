@@ -18,6 +18,8 @@ mod data;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod held;
+#[cfg(test)]
 mod ids;
 #[cfg(test)]
 mod jobs;
