@@ -10,6 +10,8 @@ mod bad_input;
 #[cfg(test)]
 mod calls;
 #[cfg(test)]
+mod canaries;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;

@@ -98,17 +98,17 @@ const FLAG: &str = "password=c4n4ry-fl4g";
 
 /// Secret values, counted, that look different in both alphabets of base 64.
 #[derive(Debug, Default)]
-struct Canaries(Vec<String>);
+pub struct Canaries(Vec<String>);
 
 impl Canaries {
-    fn next(&mut self) -> String {
+    pub fn next(&mut self) -> String {
         let canary = format!("c4n4ry~{}?>>?ÿ", self.0.len());
         self.0.push(canary.clone());
         canary
     }
 
     /// Puts a fresh value, or several, into every secret field of a request. Gives how many fields.
-    fn fill(&mut self, request: &mut DynamicMessage) -> usize {
+    pub fn fill(&mut self, request: &mut DynamicMessage) -> usize {
         let fields: Vec<_> = request.descriptor().fields().filter(is_secret).collect();
         for field in &fields {
             let value = if field.is_map() {
@@ -129,7 +129,7 @@ impl Canaries {
     }
 }
 
-fn is_secret(field: &FieldDescriptor) -> bool {
+pub fn is_secret(field: &FieldDescriptor) -> bool {
     let marks = field.options();
     marks.extensions().any(|(mark, value)| mark.full_name() == "csi.v1.csi_secret" && value.as_bool() == Some(true))
 }
@@ -138,14 +138,14 @@ fn has_secret(message: &MessageDescriptor) -> bool {
     message.fields().any(|field| is_secret(&field))
 }
 
-fn secret_methods() -> Vec<MethodDescriptor> {
+pub fn secret_methods() -> Vec<MethodDescriptor> {
     let contracts = wire::contracts();
     let services = contracts.services().filter(|service| service.package_name() == "csi.v1");
     let methods: Vec<_> = services.flat_map(|service| service.methods().collect::<Vec<_>>()).collect();
     methods.into_iter().filter(|method| has_secret(&method.input())).collect()
 }
 
-fn name_of(method: &MethodDescriptor) -> String {
+pub fn name_of(method: &MethodDescriptor) -> String {
     format!("{}.{}", method.parent_service().name(), method.name())
 }
 
@@ -182,15 +182,15 @@ async fn secrets_show_nowhere() {
     for method in secret_methods() {
         let (_, operation, object, json) = table.iter().find(|(name, ..)| *name == name_of(&method)).unwrap();
         let channel = host.connect().await;
-        for leaks in [true, false] {
+        for word in ["leak", "panic", ""] {
             prepare(&host).await;
-            let key = format!("act/{operation}/{object}");
-            let wish = if leaks { format!("set:{key}") } else { format!("unset:{key}") };
-            host.control(&[(&wish, "leak")]).await;
+            let (key, leaks) = (format!("act/{operation}/{object}"), word == "leak");
+            let wish = if word.is_empty() { format!("unset:{key}") } else { format!("set:{key}") };
+            host.control(&[(&wish, word)]).await;
             let mut request = DynamicMessage::deserialize(method.input(), json.clone()).unwrap();
             assert!(canaries.fill(&mut request) > 0);
             let answer = wire::call(channel.clone(), &method, &request).await;
-            assert_eq!(answer.is_err(), leaks, "{}: {answer:?}", name_of(&method));
+            assert_eq!(answer.is_err(), !word.is_empty(), "{}: {answer:?}", name_of(&method));
             let said = format!("{answer:?}");
             assert!(!leaks || said.contains("leaked *** and ***"), "{said}");
             assert_eq!(canaries.found_in(&said), None, "{said}");
@@ -205,6 +205,8 @@ async fn secrets_show_nowhere() {
     host.stop().await;
 
     let log = host.log.text();
+    let panics = log.lines().filter(|line| line.contains("with secrets: *** and ***")).count();
+    assert!(panics >= table.len(), "the words of a panic come without its secrets: {panics}");
     let leaked = ["on stdout: *** and ***", "on stderr: *** and ***", "in the log: *** and ***", "in base64: ***"];
     for line in leaked {
         assert!(log.matches(line).count() >= table.len(), "the backend did say its secrets: {line}");

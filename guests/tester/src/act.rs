@@ -85,6 +85,10 @@ fn obey_one(word: &str, operation: &str, object: &str, secrets: &StringMap) -> R
         "wait" => std::thread::sleep(Duration::from_millis(number(rest))),
         "nap" => (0..number(rest)).for_each(|_| std::thread::sleep(LOOK)),
         "trap" => panic!("the instruction asks for it"),
+        "panic" => {
+            let values: Vec<_> = secrets.iter().map(|(_, value)| value.as_str()).collect();
+            panic!("with secrets: {}", values.join(" and "));
+        }
         "exit" => std::process::exit(3),
         "loop" => loop {
             std::hint::spin_loop();
