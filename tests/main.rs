@@ -2,6 +2,7 @@
 //! It owns no helper that only one module uses. One binary, because linking the host is what takes
 //! long.
 #![allow(unreachable_pub, reason = "in a binary there is no outside; `pub` says what a module offers to the others")]
+#![allow(clippy::format_collect, reason = "a test's text is short, and read more often than run")]
 
 #[cfg(test)]
 mod background;

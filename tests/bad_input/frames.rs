@@ -6,6 +6,7 @@ use http::{HeaderMap, Method};
 use prost::Message as _;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
+use tokio_util::task::TaskTracker;
 
 use super::{Site, directory};
 use crate::support::{PATIENCE, TestHost};
@@ -56,7 +57,8 @@ fn framed(flag: u8, message: &[u8]) -> Vec<u8> {
 async fn send(host: &TestHost, odd: Odd) -> Reply {
     let stream = UnixStream::connect(host.socket()).await.unwrap();
     let (mut client, connection) = h2::client::handshake(stream).await.unwrap();
-    tokio::spawn(connection);
+    let connections = TaskTracker::new();
+    connections.spawn(connection);
     let mut request = http::Request::builder().method(odd.method).uri(format!("http://localhost{}", odd.path));
     for (name, value) in odd.headers {
         request = request.header(name, value);

@@ -71,7 +71,7 @@ impl Clients {
         });
         let done: usize = futures_util::future::try_join_all(lanes).await?.into_iter().sum();
         let done = f64::from(u32::try_from(done)?);
-        let cost = (used() - before).as_secs_f64() * 1e6 / done;
+        let cost = used().saturating_sub(before).as_secs_f64() * 1e6 / done;
         Ok(Round { rate: done / begin.elapsed().as_secs_f64(), cost })
     }
 }

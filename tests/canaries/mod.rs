@@ -243,9 +243,9 @@ fn files_below(directory: &Path) -> Vec<PathBuf> {
     while let Some(folder) = folders.pop() {
         for path in std::fs::read_dir(&folder).unwrap().map(|entry| entry.unwrap().path()) {
             if path.is_dir() {
-                folders.push(path)
+                folders.push(path);
             } else if path.is_file() {
-                found.push(path)
+                found.push(path);
             }
         }
     }

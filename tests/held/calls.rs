@@ -64,10 +64,6 @@ fn create(o: &Objects, source: Option<v1::VolumeContentSource>) -> v1::CreateVol
     }
 }
 
-fn range(bytes: i64) -> Option<v1::CapacityRange> {
-    Some(requests::size(bytes))
-}
-
 /// A call for every row of the table.
 #[expect(clippy::too_many_lines, reason = "a table, one row a call")]
 #[expect(unused_braces, reason = "a request that does not fit on its row is written as a block")]
@@ -172,7 +168,7 @@ pub fn calls() -> Vec<Call> {
                 v1::NodeExpandVolumeRequest {
                     volume_path: o.staging.clone(),
                     staging_target_path: o.staging,
-                    capacity_range: range(400 * MIB),
+                    capacity_range: Some(requests::size(400 * MIB)),
                     ..requests::node_expand(&o.volume)
                 }
             })

@@ -48,7 +48,7 @@ async fn when_free(
     loop {
         match client.create_volume(request.clone()).await {
             Err(status) if status.code() == Code::Aborted && begin.elapsed() < PATIENCE => {
-                tokio::task::yield_now().await
+                tokio::task::yield_now().await;
             }
             answer => return answer,
         }
@@ -86,7 +86,7 @@ async fn a_client_that_goes_away_changes_nothing() {
     let status = refused(when_free(&mut client, &formatted("a", 32 * MIB)).await);
     expect(&status, Code::AlreadyExists, "differs");
     let volume = client.create_volume(formatted("a", 16 * MIB)).await.unwrap().into_inner().volume.unwrap();
-    assert_eq!(volumes(&mut client).await, [volume.clone()]);
+    assert_eq!(volumes(&mut client).await, std::slice::from_ref(&volume));
     assert!(!gate.was_entered(), "its file system was made once");
     check_image(&pool, &volume.volume_id);
 }
@@ -105,7 +105,7 @@ async fn a_call_goes_on_after_its_deadline() {
     expect(&refused(client.create_volume(formatted("a", 16 * MIB)).await), Code::Aborted, PENDING);
     gate.open().await;
     let volume = when_free(&mut client, &formatted("a", 16 * MIB)).await.unwrap().into_inner().volume.unwrap();
-    assert_eq!(volumes(&mut client).await, [volume.clone()]);
+    assert_eq!(volumes(&mut client).await, std::slice::from_ref(&volume));
     assert!(!gate.was_entered(), "its file system was made once");
     check_image(&pool, &volume.volume_id);
 }
@@ -137,7 +137,7 @@ async fn a_program_outlasts_the_call_that_started_it() {
         assert_eq!(objects.collect::<Vec<_>>(), Vec::<std::path::PathBuf>::new(), "nothing of it is left");
     }
     let volume = when_free(&mut client, &formatted("a", 16 * MIB)).await.unwrap().into_inner().volume.unwrap();
-    assert_eq!(volumes(&mut client).await, [volume.clone()]);
+    assert_eq!(volumes(&mut client).await, std::slice::from_ref(&volume));
     assert!(!gate.was_entered(), "its file system was made once more, not twice");
     check_image(&pool, &volume.volume_id);
 }

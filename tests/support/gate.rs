@@ -22,7 +22,7 @@ const SCRIPT: &str =
 pub struct Gate {
     directory: TempDir,
     entered: BufReader<pipe::Receiver>,
-    gate: pipe::Sender,
+    answers: pipe::Sender,
 }
 
 impl Gate {
@@ -42,8 +42,8 @@ impl Gate {
         let mut both = pipe::OpenOptions::new();
         let both = both.read_write(true);
         let entered = BufReader::new(both.open_receiver(path("entered")).unwrap());
-        let gate = both.open_sender(path("gate")).unwrap();
-        Self { directory, entered, gate }
+        let answers = both.open_sender(path("gate")).unwrap();
+        Self { directory, entered, answers }
     }
 
     /// The `PATH` for the program under test.
@@ -68,12 +68,12 @@ impl Gate {
 
     /// Lets one of them go on.
     pub async fn open(&mut self) {
-        self.gate.write_all(b"go\n").await.unwrap();
+        self.answers.write_all(b"go\n").await.unwrap();
     }
 
     /// Lets one of them fail.
     pub async fn fail(&mut self) {
-        self.gate.write_all(b"fail\n").await.unwrap();
+        self.answers.write_all(b"fail\n").await.unwrap();
     }
 }
 

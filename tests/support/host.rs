@@ -10,7 +10,6 @@ use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};
 
-use super::tap::Tap;
 use super::{Guest, Log, Options, PATIENCE};
 
 /// A running host with one backend, called `under-test`.
