@@ -4,7 +4,7 @@
 mod helper;
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
@@ -23,6 +23,8 @@ use crate::state::EmbeddedStore;
 #[derive(Debug)]
 pub struct Host {
     backends: Vec<Arc<Backend>>,
+    /// Those that it listens on: it removes no others.
+    sockets: Vec<PathBuf>,
     servers: TaskTracker,
     ending: CancellationToken,
 }
@@ -49,19 +51,34 @@ impl Host {
     /// When the state directory cannot be used, a backend cannot be loaded, or a socket not bound.
     pub async fn start(config: Config, node: Option<Node>) -> Result<Self> {
         let environment = environment(&config, node).await?;
-        let host = Self { backends: Vec::new(), servers: TaskTracker::new(), ending: CancellationToken::new() };
+        let mut host = Self {
+            backends: Vec::new(),
+            sockets: Vec::new(),
+            servers: TaskTracker::new(),
+            ending: CancellationToken::new(),
+        };
         if let Some(node) = environment.node.clone() {
             host.servers.spawn(helper::keep(node, host.ending.clone()));
         }
-        let mut backends = Vec::new();
-        for backend in config.backends {
-            let name = backend.name.clone();
-            let started = backend::start(backend, &environment).await;
-            let started = started.with_context(|| format!("backend \"{name}\" cannot be loaded"))?;
-            host.open(&started)?;
-            backends.push(started);
+        if let Err(error) = host.start_all(config.backends, &environment).await {
+            // What runs already ends as at a shutdown; a runtime that is dropped under a guest's work panics.
+            if let Err(late) = host.stop().await {
+                tracing::warn!(%late, "the host did not start, and did not end well");
+            }
+            return Err(error);
         }
-        Ok(Self { backends, ..host })
+        Ok(host)
+    }
+
+    async fn start_all(&mut self, backends: Vec<BackendConfig>, environment: &Environment) -> Result<()> {
+        for config in backends {
+            let name = config.name.clone();
+            let started = backend::start(config, environment).await;
+            let started = started.with_context(|| format!("backend \"{name}\" cannot be loaded"))?;
+            self.backends.push(Arc::clone(&started));
+            self.open(&started)?;
+        }
+        Ok(())
     }
 
     /// The backends, in the order of the configuration.
@@ -94,8 +111,8 @@ impl Host {
         self.ending.cancel();
         self.servers.close();
         let closed = tokio::time::timeout(std::time::Duration::from_secs(5), self.servers.wait()).await;
-        for backend in &self.backends {
-            remove_sockets(&backend.config);
+        for path in &self.sockets {
+            let _gone_already = std::fs::remove_file(path);
         }
         if !late.is_empty() {
             bail!("calls were still under way after the drain time, in: {}", late.join(", "));
@@ -106,7 +123,7 @@ impl Host {
         Ok(())
     }
 
-    fn open(&self, backend: &Arc<Backend>) -> Result<()> {
+    fn open(&mut self, backend: &Arc<Backend>) -> Result<()> {
         let sockets = &backend.config.sockets;
         let all = [
             (&sockets.csi, Role::All),
@@ -117,6 +134,7 @@ impl Host {
         for (path, role) in all {
             let Some(path) = path else { continue };
             let listener = server::listener::listen(path, sockets.mode)?;
+            self.sockets.push(path.clone());
             tracing::info!(backend = backend.config.name, socket = %path.display(), "listening");
             let front = Front::new(Arc::clone(backend), role);
             let ending = self.ending.clone();
@@ -151,11 +169,4 @@ fn private_directory(path: &Path) -> Result<()> {
         .mode(0o700)
         .create(path)
         .with_context(|| format!("the state directory {} cannot be made; choose another with --state", path.display()))
-}
-
-fn remove_sockets(config: &BackendConfig) {
-    let sockets = &config.sockets;
-    for path in [&sockets.csi, &sockets.controller, &sockets.node, &sockets.addons].into_iter().flatten() {
-        let _ = std::fs::remove_file(path);
-    }
 }

@@ -1,4 +1,5 @@
-//! The load: 20 connections, one call after the other on each.
+//! The load: 20 calls at once, in the two shapes of real clients. A sidecar has one connection and many
+//! workers; the node's agent opens a connection for every call.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -8,7 +9,7 @@ use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
 use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
 use tonic::transport::{Channel, Endpoint};
 
-const CONNECTIONS: usize = 20;
+const LANES: usize = 20;
 const ROUND: Duration = Duration::from_secs(2);
 
 /// What a round showed.
@@ -27,16 +28,27 @@ fn used() -> Duration {
     Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
 }
 
+/// How calls are spread.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Shape {
+    /// All of them on one connection.
+    Shared,
+    /// Each lane on a connection of its own.
+    Spread,
+}
+
 /// The clients of one server.
 pub(crate) struct Clients(Vec<ControllerClient<Channel>>);
 
 impl Clients {
     /// Connects them all.
-    pub(crate) async fn connect(socket: &Path) -> Result<Self> {
-        let mut clients = Vec::new();
-        for _ in 0..CONNECTIONS {
-            let channel = Endpoint::from_shared(format!("unix://{}", socket.display()))?.connect().await?;
-            clients.push(ControllerClient::new(channel));
+    pub(crate) async fn connect(socket: &Path, shape: Shape) -> Result<Self> {
+        let endpoint = Endpoint::from_shared(format!("unix://{}", socket.display()))?;
+        let mut clients = vec![ControllerClient::new(endpoint.connect().await?); LANES];
+        if matches!(shape, Shape::Spread) {
+            for client in &mut clients {
+                *client = ControllerClient::new(endpoint.connect().await?);
+            }
         }
         Ok(Self(clients))
     }

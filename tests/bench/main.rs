@@ -15,6 +15,7 @@ use std::time::Duration;
 use anyhow::Result;
 use drivebay::config::{BackendConfig, Config, InstancePolicy};
 use drivebay::host::Host;
+use load::Shape;
 
 /// Rounds of every contestant; the median of the rounds' ratios is printed.
 const ROUNDS: usize = 7;
@@ -33,43 +34,56 @@ async fn run() -> Result<()> {
     let reuse = host(work.path(), "reuse", reuse).await?;
     native::serve(&work.path().join("native.sock"))?;
 
-    let socket = |name: &str| work.path().join(format!("{name}.sock"));
-    let native = load::Clients::connect(&socket("native")).await?;
-    let fresh_clients = load::Clients::connect(&socket("fresh")).await?;
-    let reuse_clients = load::Clients::connect(&socket("reuse")).await?;
-
     // `cargo bench -- only fresh`: nothing else runs, for a profiler to look at.
     let words: Vec<String> = std::env::args().collect();
     if let Some(at) = words.iter().position(|word| word == "only") {
-        for _ in 0..ROUNDS {
-            let round = match words.get(at + 1).map(String::as_str) {
-                Some("fresh") => fresh_clients.creates().await?,
-                Some("reuse") => reuse_clients.creates().await?,
-                Some("capabilities") => fresh_clients.capabilities().await?,
-                _ => native.creates().await?,
-            };
-            println!("{:.0} calls/s, {:.1} us of processor time for a call", round.rate, round.cost);
-        }
-        return Ok(());
-    }
-
-    let mut rounds = Vec::new();
-    for _ in 0..ROUNDS {
-        let base = native.creates().await?;
-        let contestants = [fresh_clients.creates().await?, reuse_clients.creates().await?];
-        let idle = native.capabilities().await?;
-        rounds.push([(contestants[0], base), (contestants[1], base), (fresh_clients.capabilities().await?, idle)]);
+        let name = words.get(at + 1).map_or("native", String::as_str);
+        let shape = if words.iter().any(|word| word == "shared") { Shape::Shared } else { Shape::Spread };
+        return only(work.path(), name, shape).await;
     }
     for (name, host) in [("fresh", &fresh), ("reuse", &reuse)] {
         println!("one call in process, {name}: {:.1} us at the median", single::median(host).await?);
     }
     println!("one call natively: {:.1} us at the median", single::native_median().await?);
+    println!("20 calls at once on one connection, as a sidecar with its workers:");
+    compare(work.path(), Shape::Shared).await?;
+    println!("20 connections, one call at a time on each:");
+    compare(work.path(), Shape::Spread).await
+}
+
+fn socket(work: &Path, name: &str) -> PathBuf {
+    work.join(format!("{name}.sock"))
+}
+
+/// Runs one contestant alone.
+async fn only(work: &Path, name: &str, shape: Shape) -> Result<()> {
+    let server = if name == "capabilities" { "fresh" } else { name };
+    let clients = load::Clients::connect(&socket(work, server), shape).await?;
+    for _ in 0..ROUNDS {
+        let round = if name == "capabilities" { clients.capabilities().await? } else { clients.creates().await? };
+        println!("{:.0} calls/s, {:.1} us of processor time for a call", round.rate, round.cost);
+    }
+    Ok(())
+}
+
+/// Lets all run in turn and prints the medians of the rounds' ratios.
+async fn compare(work: &Path, shape: Shape) -> Result<()> {
+    let native = load::Clients::connect(&socket(work, "native"), shape).await?;
+    let fresh = load::Clients::connect(&socket(work, "fresh"), shape).await?;
+    let reuse = load::Clients::connect(&socket(work, "reuse"), shape).await?;
+    let mut rounds = Vec::new();
+    for _ in 0..ROUNDS {
+        let base = native.creates().await?;
+        let contestants = [fresh.creates().await?, reuse.creates().await?];
+        let idle = native.capabilities().await?;
+        rounds.push([(contestants[0], base), (contestants[1], base), (fresh.capabilities().await?, idle)]);
+    }
     for (index, name) in ["fresh", "reuse", "capabilities"].into_iter().enumerate() {
         let of = |what: fn(load::Round, load::Round) -> f64| {
             load::median(rounds.iter().map(|round| what(round[index].0, round[index].1)).collect())
         };
         println!(
-            "{name} {:.2} of the native rate ({:.0} us of processor time for a call, natively {:.0})",
+            "  {name} {:.2} of the native rate ({:.0} us of processor time for a call, natively {:.0})",
             of(|ours, native| ours.rate / native.rate),
             of(|ours, _| ours.cost),
             of(|_, native| native.cost),
