@@ -23,7 +23,7 @@ impl Workshop {
         fs::create_dir(program.parent().unwrap()).unwrap();
         let real = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"].into_iter().find(|path| Path::new(path).exists());
         let script = format!(
-            "#!/bin/sh\necho begun >> {0}/said\nwhile [ ! -e {0}/gate ]; do sleep 0.02; done\n\
+            "#!/bin/sh\necho begun >> {0}/said\nwhile [ ! -e {0}/gate ]; do [ -d {0} ] || exit 1; sleep 0.02; done\n\
              {1} \"$@\" || exit\necho ended >> {0}/said\n",
             workshop.0.path().display(),
             real.expect("mkfs.ext4 is installed")
