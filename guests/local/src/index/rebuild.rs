@@ -77,7 +77,11 @@ impl Backend<'_> {
             let known = match *stage {
                 Stage::Objects(_) => KnownNames::default(),
                 Stage::Names(section) => {
-                    self.save_rebuild(&mut harvest, &position)?;
+                    // What was found must be in the index, for names are judged by it. In a new pool that
+                    // is nothing, and a commit costs as much as the disk takes.
+                    if !harvest.commit.changes().is_empty() {
+                        self.save_rebuild(&mut harvest, &position)?;
+                    }
                     self.known_names(section)?
                 }
             };
