@@ -50,7 +50,16 @@ impl Backend<'_> {
     pub(crate) fn cut(&self, volume: &VolumeRecord, to: Place<'_>) -> Result<Progress> {
         let from = Place { section: Section::Volumes, id: &volume.id };
         let sharing = self.sharing()?;
-        let transfer = || self.transfer(from, to, &volume.content, sharing);
+        self.cut_by(volume, sharing, || self.transfer(from, to, &volume.content, sharing))
+    }
+
+    /// As [`Self::cut`], by a transfer of the caller's own.
+    pub(crate) fn cut_by(
+        &self,
+        volume: &VolumeRecord,
+        sharing: Sharing,
+        transfer: impl FnOnce() -> Result<Progress>,
+    ) -> Result<Progress> {
         let at_one_moment = sharing == Sharing::Possible && volume.content != Content::Directory;
         match self.hold_of(volume)? {
             Hold::Here if at_one_moment => self.while_frozen(&[volume.id.as_str()], transfer),
@@ -85,6 +94,11 @@ impl Backend<'_> {
             return self.copy_tree(&from, &to, sharing);
         }
         let (source, target) = (self.file(from.section, from.id, IMAGE), self.file(to.section, to.id, IMAGE));
+        self.copy_image(source, target, &copy_key(to.id), sharing)
+    }
+
+    /// Makes an image the same as another, at one moment where blocks can be shared.
+    pub(crate) fn copy_image(&self, source: String, target: String, key: &str, sharing: Sharing) -> Result<Progress> {
         match sharing {
             Sharing::Possible => {
                 // What an interrupted call left is of another moment.
@@ -92,7 +106,7 @@ impl Backend<'_> {
                 self.host.reflink(&source, &target).map_err(refusal::of_host)?;
                 Ok(Progress::Done)
             }
-            Sharing::Impossible => self.run(&copy_key(to.id), &Job::copy_all(source, target)),
+            Sharing::Impossible => self.run(key, &Job::copy_all(source, target)),
         }
     }
 

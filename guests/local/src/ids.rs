@@ -51,7 +51,12 @@ pub(crate) fn bucket(id: &str) -> &str {
 
 /// A name of any characters as a key of 64 digits.
 pub(crate) fn key_of(name: &str) -> String {
-    hex(&Sha256::digest(name))
+    digest(name.as_bytes())
+}
+
+/// The SHA-256 of bytes in hexadecimal.
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    hex(&Sha256::digest(bytes))
 }
 
 /// A short mark for telling values apart that must not be written down themselves.

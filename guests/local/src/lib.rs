@@ -9,6 +9,7 @@ mod backend;
 mod contents;
 mod disk;
 mod exports;
+mod fence;
 mod host;
 mod ids;
 mod index;
@@ -16,14 +17,17 @@ mod node;
 mod paging;
 mod pool;
 mod probe;
+mod reclaim;
 mod record;
 mod recovery;
 mod refusal;
+mod replication;
 mod settings;
 mod sizes;
 mod snapshot;
 mod uses;
 mod volume;
+mod volume_group;
 
 #[cfg(test)]
 mod trial;

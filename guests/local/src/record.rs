@@ -11,6 +11,7 @@ mod moment;
 mod snapshot;
 mod usage;
 mod volume;
+mod volume_group;
 
 pub(crate) use claim::{Doing, IntentRecord, NameRecord};
 pub(crate) use content::{Content, Kind};
@@ -19,6 +20,7 @@ pub(crate) use moment::Moment;
 pub(crate) use snapshot::SnapshotRecord;
 pub(crate) use usage::{FileSystemMark, Publication, Staged, UseRecord};
 pub(crate) use volume::{Attachment, Reserve, Source, Uuid, VolumeRecord};
+pub(crate) use volume_group::VolumeGroupRecord;
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 

@@ -25,10 +25,11 @@ impl Backend<'_> {
     pub(crate) fn recover(&self) -> Result<()> {
         let pool = self.pool_id()?;
         self.remember_pool(pool)?;
-        let mut outcome = self.remove_temporaries().and(self.end_rebuild_lease());
+        let mut outcome = self.remove_temporaries().and(self.end_rebuild_lease()).and(self.doubt_agenda());
         for entry in self.entries_under(&self.intents())? {
             outcome = outcome.and(self.settle(&entry));
         }
+        outcome = outcome.and(self.register_node());
         if self.host.node_granted() {
             for entry in self.entries_under(USES)? {
                 outcome = outcome.and(self.revise_use(&entry));
@@ -80,7 +81,12 @@ impl Backend<'_> {
                     }
                 }
             }
-            Section::Ephemeral => {}
+            Section::VolumeGroups => {
+                if let Some(group) = self.find_volume_group(&object.id)? {
+                    index = Self::index_volume_group(index, &group)?;
+                }
+            }
+            Section::Ephemeral | Section::Replications => {}
         }
         self.close_making(object, index)
     }

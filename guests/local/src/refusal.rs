@@ -18,6 +18,11 @@ pub(crate) fn no_snapshot(id: &str) -> Error {
     Error::not_found(format!("there is no snapshot {id:?}"))
 }
 
+/// There is no such volume group.
+pub(crate) fn no_volume_group(id: &str) -> Error {
+    Error::not_found(format!("there is no volume group {id:?}"))
+}
+
 /// There is no such group snapshot.
 pub(crate) fn no_group(id: &str) -> Error {
     Error::not_found(format!("there is no group snapshot {id:?}"))
@@ -45,6 +50,14 @@ pub(crate) fn of_host(error: files::Error) -> Error {
         Host::NotFound | Host::Unsupported => Error::failed_precondition(error.message),
         Host::AlreadyExists => Error::unavailable(error.message),
         _ => error.into(),
+    }
+}
+
+/// As [`of_host`], where what the host cannot do is what the client asked for.
+pub(crate) fn of_host_for_good(error: files::Error) -> Error {
+    match error.code {
+        Host::Unsupported => Error::unimplemented(error.message),
+        _ => of_host(error),
     }
 }
 

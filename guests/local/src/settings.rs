@@ -3,6 +3,8 @@
 //! It owns the names and the meaning of the settings. An unknown key is an error, because a typing
 //! error that is silently ignored is found by nobody.
 
+use std::net::IpAddr;
+
 use drivebay_sdk::types::{StringMap, TopologyRequirement};
 use drivebay_sdk::{Error, Result};
 
@@ -19,6 +21,11 @@ pub(crate) struct Settings {
     pub(crate) pool: String,
     /// What every request with secrets must carry; none: nothing is asked for.
     secret: Option<String>,
+    /// The directory that is shared with the other site, without a slash at its end; none: there is
+    /// no other site.
+    pub(crate) link: Option<String>,
+    /// The addresses of this node.
+    pub(crate) addresses: Vec<IpAddr>,
     /// The nodes that volumes can be attached to; none: the operator named none.
     nodes: Option<Vec<String>>,
     /// From where volumes can be reached; empty: from everywhere.
@@ -28,16 +35,22 @@ pub(crate) struct Settings {
 impl Settings {
     /// Reads the settings. `invalid-argument`: one is unknown or does not parse.
     pub(crate) fn parse(given: &[(String, String)]) -> Result<Self> {
-        let mut settings =
-            Self { pool: DEFAULT_POOL.to_owned(), secret: None, nodes: None, topology: StringMap::new() };
+        let mut settings = Self {
+            pool: DEFAULT_POOL.to_owned(),
+            secret: None,
+            link: None,
+            addresses: Vec::new(),
+            nodes: None,
+            topology: StringMap::new(),
+        };
         for (key, value) in given {
             match key.as_str() {
-                "pool" => settings.pool = pool(value)?,
+                "pool" => settings.pool = directory("pool", value)?,
+                "link" => settings.link = if value.is_empty() { None } else { Some(directory("link", value)?) },
+                "addresses" => settings.addresses = addresses(value)?,
                 "secret" => settings.secret = Some(value.clone()).filter(|value| !value.is_empty()),
                 "nodes" => settings.nodes = Some(words(value).map(str::to_owned).collect()),
                 "topology" => settings.topology = topology(value)?,
-                // Meant for replication between two sites; nothing here uses them.
-                "link" | "addresses" => {}
                 unknown => return Err(refused(unknown, "is unknown")),
             }
         }
@@ -78,13 +91,18 @@ impl Settings {
     }
 }
 
-fn pool(value: &str) -> Result<String> {
+fn addresses(value: &str) -> Result<Vec<IpAddr>> {
+    let parsed = words(value).map(str::parse).collect::<std::result::Result<_, _>>();
+    parsed.map_err(|_| refused("addresses", "must be IP addresses with commas between them"))
+}
+
+fn directory(key: &str, value: &str) -> Result<String> {
     let path = value.trim_end_matches('/');
     let plain = path.split('/').skip(1).all(|name| !matches!(name, "" | "." | ".."));
     if path.starts_with('/') && plain {
         return Ok(path.to_owned());
     }
-    Err(refused("pool", "must be an absolute path below /, without . and .."))
+    Err(refused(key, "must be an absolute path below /, without . and .."))
 }
 
 fn topology(value: &str) -> Result<StringMap> {

@@ -20,7 +20,7 @@ pub(crate) const DEFAULT: u64 = 1 << 30;
 pub(crate) const DEFAULT_EPHEMERAL: u64 = 64 << 20;
 
 /// Sizes on the wire are signed.
-const LARGEST: u64 = (1 << 63) - STEP;
+pub(crate) const LARGEST: u64 = (1 << 63) - STEP;
 
 /// The least that a volume can have, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

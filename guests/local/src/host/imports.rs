@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use drivebay_sdk::files::{DifferencePage, Extent, FileSystem, Job, JobState, Page, Space};
+use drivebay_sdk::files::{Allocation, DifferencePage, Extent, FileSystem, Job, JobState, Page, Space};
 use drivebay_sdk::mounts::{Access, BindRequest, LedgerEntry, MountRequest, Usage};
 use drivebay_sdk::state::{Commit, Entry};
 use drivebay_sdk::types::Instant;
@@ -49,6 +49,10 @@ impl Surroundings for Imports {
         Ok(bytes)
     }
 
+    fn pause(&self, time: Duration) {
+        std::thread::sleep(time);
+    }
+
     fn warn(&self, part: &str, message: &str) {
         log::warn(part, message);
     }
@@ -87,6 +91,14 @@ impl Files for Imports {
 
     fn differences(&self, base: &str, target: &str, offset: u64, limit: u32) -> Answer<DifferencePage> {
         files::list_differences(base, target, offset, limit)
+    }
+
+    fn allocation(&self, path: &str) -> Answer<Allocation> {
+        files::get_allocation(path)
+    }
+
+    fn punch(&self, path: &str, range: Extent) -> Answer<()> {
+        files::punch(path, range)
     }
 
     fn space(&self, path: &str) -> Answer<Space> {
@@ -141,6 +153,10 @@ impl Mounts for Imports {
 
     fn grow(&self, volume: &str) -> Answer<u64> {
         mounts::grow(volume)
+    }
+
+    fn trim(&self, volume: &str) -> Answer<u64> {
+        mounts::trim(volume)
     }
 
     fn freeze(&self, volume: &str) -> Answer<()> {

@@ -9,7 +9,7 @@ pub(crate) use imports::Imports;
 
 use std::time::Duration;
 
-use drivebay_sdk::files::{DifferencePage, Extent, FileSystem, Job, JobState, Page, Space};
+use drivebay_sdk::files::{Allocation, DifferencePage, Extent, FileSystem, Job, JobState, Page, Space};
 use drivebay_sdk::mounts::{Access, BindRequest, LedgerEntry, MountRequest, Usage};
 use drivebay_sdk::state::{Commit, Entry};
 use drivebay_sdk::{Result, files};
@@ -28,6 +28,8 @@ pub(crate) trait Surroundings {
     fn remaining(&self) -> Duration;
     fn now(&self) -> Moment;
     fn random(&self) -> Result<[u8; 16]>;
+    /// Lets so much time pass: another process must get on before this call can.
+    fn pause(&self, time: Duration);
     fn warn(&self, part: &str, message: &str);
 }
 
@@ -45,6 +47,8 @@ pub(crate) trait Files {
     fn reserve(&self, path: &str, range: Extent) -> Answer<()>;
     fn allocated(&self, path: &str, offset: u64, limit: u32) -> Answer<Page>;
     fn differences(&self, base: &str, target: &str, offset: u64, limit: u32) -> Answer<DifferencePage>;
+    fn allocation(&self, path: &str) -> Answer<Allocation>;
+    fn punch(&self, path: &str, range: Extent) -> Answer<()>;
     fn space(&self, path: &str) -> Answer<Space>;
     fn sync(&self, path: &str) -> Answer<()>;
     fn file_systems(&self) -> Answer<Vec<FileSystem>>;
@@ -62,6 +66,7 @@ pub(crate) trait Mounts {
     fn publish_device(&self, volume: &str, target: &str, access: Access) -> Answer<()>;
     fn unmount(&self, volume: &str, target: &str) -> Answer<()>;
     fn grow(&self, volume: &str) -> Answer<u64>;
+    fn trim(&self, volume: &str) -> Answer<u64>;
     fn freeze(&self, volume: &str) -> Answer<()>;
     fn thaw(&self, volume: &str) -> Answer<()>;
     fn usage(&self, volume: &str, path: &str) -> Answer<Vec<Usage>>;

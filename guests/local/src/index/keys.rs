@@ -29,6 +29,9 @@ pub(super) const SNAPSHOTS: &str = "snapshot/";
 /// Ids of snapshots by the ids of their volumes.
 pub(super) const SNAPSHOTS_OF: &str = "snapshot-of/";
 
+/// Copies of the records of volume groups.
+pub(super) const VOLUME_GROUPS: &str = "volume-group/";
+
 /// Ids of volumes that this host uses.
 pub(crate) const USES: &str = "use/";
 
@@ -51,6 +54,10 @@ pub(super) fn snapshots_of(volume: &str) -> String {
 
 pub(super) fn snapshot_of(volume: &str, id: &str) -> String {
     format!("{}{id}", snapshots_of(volume))
+}
+
+pub(super) fn volume_group(id: &str) -> String {
+    format!("{VOLUME_GROUPS}{id}")
 }
 
 /// The key that says that this host uses a volume.

@@ -16,7 +16,7 @@ use drivebay_sdk::{Error, Reason, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
-use crate::record::{self, FORMAT, Moment, SnapshotRecord, VolumeRecord};
+use crate::record::{self, FORMAT, Moment, SnapshotRecord, VolumeGroupRecord, VolumeRecord};
 
 /// Names the host whose index is complete: the one that makes and deletes volumes.
 #[derive(Serialize, Deserialize)]
@@ -157,6 +157,32 @@ impl Backend<'_> {
     pub(crate) fn indexed_snapshots(&self, after: Option<&str>, limit: usize) -> Result<Vec<SnapshotRecord>> {
         let after = after.map(keys::snapshot);
         let entries = self.host.range(keys::SNAPSHOTS, after.as_deref(), limit)?;
+        Ok(entries.iter().filter_map(read).collect())
+    }
+
+    /// Adds to a commit that a volume group is as this record says.
+    pub(crate) fn index_volume_group(commit: Commit, group: &VolumeGroupRecord) -> Result<Commit> {
+        Ok(commit.put(keys::volume_group(&group.id), record::encode(group)?))
+    }
+
+    /// Adds to a commit that there is no such volume group.
+    pub(crate) fn unindex_volume_group(commit: Commit, id: &str) -> Commit {
+        commit.delete(keys::volume_group(id))
+    }
+
+    /// What the index has to learn of an existing volume group; none: it knows it as it is.
+    pub(crate) fn missing_volume_group(&self, group: &VolumeGroupRecord) -> Result<Option<Commit>> {
+        let known = self.host.get(&keys::volume_group(&group.id))?;
+        if known.as_deref() == Some(record::encode(group)?.as_slice()) {
+            return Ok(None);
+        }
+        Self::index_volume_group(Commit::new(), group).map(Some)
+    }
+
+    /// Volume groups in the order of their ids, as volumes.
+    pub(crate) fn indexed_volume_groups(&self, after: Option<&str>, limit: usize) -> Result<Vec<VolumeGroupRecord>> {
+        let after = after.map(keys::volume_group);
+        let entries = self.host.range(keys::VOLUME_GROUPS, after.as_deref(), limit)?;
         Ok(entries.iter().filter_map(read).collect())
     }
 

@@ -50,7 +50,12 @@ impl Backend<'_> {
                     let last = found.last().map(|snapshot| snapshot.id.clone());
                     (found.into_iter().map(|snapshot| snapshot.name).collect(), last)
                 }
-                Section::Ephemeral | Section::Groups => (Vec::new(), None),
+                Section::VolumeGroups => {
+                    let found = self.indexed_volume_groups(after.as_deref(), CHUNK)?;
+                    let last = found.last().map(|group| group.id.clone());
+                    (found.into_iter().map(|group| group.name).collect(), last)
+                }
+                Section::Ephemeral | Section::Groups | Section::Replications => (Vec::new(), None),
             };
             for name in &names {
                 known.add(name);

@@ -13,7 +13,7 @@ use super::names::KnownNames;
 use crate::backend::Backend;
 use crate::disk::Entry;
 use crate::pool::{Progress, Section};
-use crate::record::{self, FORMAT, SnapshotRecord, VolumeRecord};
+use crate::record::{self, FORMAT, SnapshotRecord, VolumeGroupRecord, VolumeRecord};
 use crate::refusal;
 
 /// So many keys are changed with one commit; records are small, so it stays far below its limit.
@@ -41,18 +41,21 @@ enum Stage {
 enum Found {
     Volume(Box<VolumeRecord>),
     Snapshot(SnapshotRecord),
+    Group(VolumeGroupRecord),
 }
 
 /// Groups come before snapshots, because members of a group that is gone go with it.
-const STAGES: [Stage; 8] = [
+const STAGES: [Stage; 10] = [
     Stage::Objects(Section::Volumes),
     Stage::Objects(Section::Ephemeral),
     Stage::Objects(Section::Groups),
     Stage::Objects(Section::Snapshots),
+    Stage::Objects(Section::VolumeGroups),
     Stage::Names(Section::Volumes),
     Stage::Names(Section::Ephemeral),
     Stage::Names(Section::Groups),
     Stage::Names(Section::Snapshots),
+    Stage::Names(Section::VolumeGroups),
 ];
 
 /// What has been found since progress was saved.
@@ -125,7 +128,7 @@ impl Backend<'_> {
         if let Some(position) = begun.filter(|position| position.pool == pool) {
             return Ok(position);
         }
-        for prefix in [keys::VOLUMES, keys::PLACED, keys::SNAPSHOTS, keys::SNAPSHOTS_OF] {
+        for prefix in [keys::VOLUMES, keys::PLACED, keys::SNAPSHOTS, keys::SNAPSHOTS_OF, keys::VOLUME_GROUPS] {
             self.forget_all(prefix)?;
         }
         Ok(Position {
@@ -159,6 +162,7 @@ impl Backend<'_> {
             harvest.commit = match self.read_object(section, &id) {
                 Ok(Some(Found::Volume(volume))) => Self::index_volume(commit, &volume)?,
                 Ok(Some(Found::Snapshot(snapshot))) => Self::index_snapshot(commit, &snapshot)?,
+                Ok(Some(Found::Group(group))) => Self::index_volume_group(commit, &group)?,
                 Ok(None) => {
                     self.erase_remnant(section, &id)?;
                     commit
@@ -190,12 +194,13 @@ impl Backend<'_> {
         Ok(match section {
             Section::Volumes => self.find_volume(id)?.map(|volume| Found::Volume(Box::new(volume))),
             Section::Snapshots => self.find_snapshot(id)?.map(Found::Snapshot),
+            Section::VolumeGroups => self.find_volume_group(id)?.map(Found::Group),
             // Nobody lists them.
-            Section::Ephemeral | Section::Groups => None,
+            Section::Ephemeral | Section::Groups | Section::Replications => None,
         })
     }
 
-    pub(super) fn entries_of(&self, folder: &str) -> Result<Vec<Entry>> {
+    pub(crate) fn entries_of(&self, folder: &str) -> Result<Vec<Entry>> {
         let listed = self.disk.list(folder);
         let listed = listed.map_err(|error| refusal::of_disk("list", folder, &error))?;
         Ok(listed.unwrap_or_default())

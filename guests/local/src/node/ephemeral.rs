@@ -39,6 +39,7 @@ impl Backend<'_> {
             capabilities: &capabilities,
             range: range.as_ref(),
             source: None,
+            group: None,
             requirement: None,
             default_bytes: sizes::DEFAULT_EPHEMERAL,
         };

@@ -68,7 +68,7 @@ impl Backend<'_> {
         self.replace(&self.mark_file(section, id), mark)
     }
 
-    fn mark_file(&self, section: Section, id: &str) -> String {
+    pub(crate) fn mark_file(&self, section: Section, id: &str) -> String {
         self.file(section, id, "file-system.json")
     }
 }

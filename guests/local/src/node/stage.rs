@@ -69,6 +69,10 @@ impl Backend<'_> {
         let (section, volume) = self.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
         fit::check(&volume.content, capability)
             .map_err(|why| Error::failed_precondition(format!("volume {id} cannot be used as asked: {why}")))?;
+        self.check_not_fenced()?;
+        if section == Section::Volumes {
+            self.check_usable_here(&volume)?;
+        }
         Ok((section, volume))
     }
 

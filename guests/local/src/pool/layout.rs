@@ -9,7 +9,7 @@
 //!               file-system.json     what nodes did to its file system
 //!               deleted.json         the record of a volume that is being deleted
 //!               planned.json         the record of a group snapshot that is being made
-//! ephemeral/, snapshots/, groups/    the same
+//! ephemeral/, snapshots/, groups/, volume-groups/, replications/   the same
 //! names/SHELF/BB/KEY.json            a client's name and the id that it stands for
 //! ```
 //! BB spreads 100,000 objects over 255 folders, so that none grows large. Nothing is opened here.
@@ -35,6 +35,10 @@ pub(crate) enum Section {
     Snapshots,
     /// Group snapshots.
     Groups,
+    /// Volume groups.
+    VolumeGroups,
+    /// What stands in for a second site: roles, cuts and transfers.
+    Replications,
 }
 
 impl Section {
@@ -45,6 +49,8 @@ impl Section {
             Self::Ephemeral => "ephemeral",
             Self::Snapshots => "snapshots",
             Self::Groups => "groups",
+            Self::VolumeGroups => "volume-groups",
+            Self::Replications => "replications",
         }
     }
 
@@ -55,6 +61,8 @@ impl Section {
             Self::Ephemeral => "ephemeral volume",
             Self::Snapshots => "snapshot",
             Self::Groups => "group snapshot",
+            Self::VolumeGroups => "volume group",
+            Self::Replications => "replication",
         }
     }
 }

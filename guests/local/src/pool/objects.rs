@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use super::{IMAGE, Section};
 use crate::backend::Backend;
 use crate::ids;
-use crate::record::{Content, GroupRecord, SnapshotRecord, VolumeRecord};
+use crate::record::{Content, GroupRecord, SnapshotRecord, VolumeGroupRecord, VolumeRecord};
 use crate::refusal;
 
 impl Backend<'_> {
@@ -68,6 +68,16 @@ impl Backend<'_> {
     /// A group snapshot; none: there is none.
     pub(crate) fn find_group(&self, id: &str) -> Result<Option<GroupRecord>> {
         self.find(Section::Groups, id)
+    }
+
+    /// A volume group; none: there is none.
+    pub(crate) fn find_volume_group(&self, id: &str) -> Result<Option<VolumeGroupRecord>> {
+        self.find(Section::VolumeGroups, id)
+    }
+
+    /// A volume group. `not-found`: there is none.
+    pub(crate) fn volume_group(&self, id: &str) -> Result<VolumeGroupRecord> {
+        self.find_volume_group(id)?.ok_or_else(|| refusal::no_volume_group(id))
     }
 
     /// Whether an object has a record: it exists then, whatever the record says.

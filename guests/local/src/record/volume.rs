@@ -79,6 +79,12 @@ pub(crate) struct VolumeRecord {
     pub(crate) topology: StringMap,
     #[serde(default)]
     pub(crate) created: Moment,
+    /// The volume group that it joined last; it counts while that group names the volume.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) group: Option<String>,
+    /// The group that it was created in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) created_in: Option<String>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub(crate) attachments: Vec<Attachment>,
 }

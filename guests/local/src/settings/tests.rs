@@ -27,6 +27,8 @@ fn unknown_and_malformed_settings_are_refused() {
         ("pool", "/"),
         ("pool", "/a/../b"),
         ("pool", "/a//b"),
+        ("link", "link"),
+        ("addresses", "10.0.0.0/8"),
         ("topology", "zone"),
         ("topology", "=east"),
         ("topology", "zone=a,zone=b"),
@@ -38,8 +40,11 @@ fn unknown_and_malformed_settings_are_refused() {
 }
 
 #[test]
-fn settings_of_later_features_are_accepted() {
-    assert_eq!(parse(&[("link", "10 Mbit/s"), ("addresses", "10.0.0.0/8")]), parse(&[]));
+fn a_second_site_and_addresses_are_read() {
+    let settings = parse(&[("link", "/link/"), ("addresses", "10.0.0.7, fd00::7")]);
+    assert_eq!(settings.link.as_deref(), Some("/link"));
+    assert_eq!(settings.addresses.len(), 2);
+    assert_eq!(parse(&[("link", "")]), parse(&[]));
 }
 
 #[test]

@@ -26,6 +26,7 @@ impl Backend<'_> {
             return self.same_snapshot(&id, source);
         }
         let volume = self.volume(source)?;
+        self.check_contents_whole(&volume)?;
         let draft = match self.claim(Section::Snapshots, &request.name, None)? {
             Claim::Standing(id) => return self.same_snapshot(&id, source),
             Claim::Fresh(draft) | Claim::Resumed(draft) => draft,

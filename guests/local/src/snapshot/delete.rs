@@ -22,6 +22,7 @@ impl Backend<'_> {
             let message = format!("snapshot {} belongs to group snapshot {group} and goes with it", snapshot.id);
             return Err(Error::invalid_argument(message));
         }
+        self.check_snapshot_free(&snapshot)?;
         let object = Draft { section: Section::Snapshots, id: snapshot.id.clone(), name: snapshot.name.clone() };
         self.remove(&object, Self::unindex_snapshot(Commit::new(), &snapshot))?;
         self.finish_removal(&object)

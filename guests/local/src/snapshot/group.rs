@@ -36,6 +36,7 @@ impl Backend<'_> {
             return Err(Error::resource_exhausted(message));
         }
         let volumes = request.source_volume_ids.iter().map(|id| self.volume(id)).collect::<Result<Vec<_>>>()?;
+        volumes.iter().try_for_each(|volume| self.check_contents_whole(volume))?;
         let sharing = self.sharing()?;
         let frozen = self.check_together(&volumes, sharing)?;
         let draft = match self.claim(Section::Groups, &request.name, None)? {
@@ -75,7 +76,7 @@ impl Backend<'_> {
     }
 
     /// Refuses what cannot be cut together now; otherwise the volumes that must be frozen.
-    fn check_together(&self, volumes: &[VolumeRecord], sharing: Sharing) -> Result<Vec<String>> {
+    pub(crate) fn check_together(&self, volumes: &[VolumeRecord], sharing: Sharing) -> Result<Vec<String>> {
         let mut frozen = Vec::new();
         for volume in volumes {
             let id = &volume.id;

@@ -34,13 +34,18 @@ impl Backend<'_> {
             }
         };
         let Cut { entries, next_token } = cut(found, limit, |snapshot| &snapshot.id);
-        let entries = entries.iter().map(SnapshotRecord::to_snapshot).collect();
+        let entries = entries.iter().map(|snapshot| self.show_snapshot(snapshot)).collect::<Result<_>>()?;
         Ok(ListSnapshotsResponse { entries, next_token })
     }
 
     /// `snapshots.get-snapshot`.
     pub(crate) fn get_snapshot(&self, request: &GetSnapshotRequest) -> Result<Snapshot> {
         self.authorise(&request.secrets)?;
-        Ok(self.snapshot(&request.snapshot_id)?.to_snapshot())
+        self.show_snapshot(&self.snapshot(&request.snapshot_id)?)
+    }
+
+    /// A snapshot as clients know it. A copy from another site is not ready before it is promoted.
+    fn show_snapshot(&self, snapshot: &SnapshotRecord) -> Result<Snapshot> {
+        Ok(Snapshot { ready_to_use: !self.is_held(snapshot)?, ..snapshot.to_snapshot() })
     }
 }

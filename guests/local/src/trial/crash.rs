@@ -91,7 +91,7 @@ pub(crate) fn assert_clean(world: &World, when: &str) {
     for file in &files {
         let parts: Vec<&str> = file.split('/').collect();
         match parts.as_slice() {
-            ["volumes" | "ephemeral" | "snapshots" | "groups", _, id] => {
+            ["volumes" | "ephemeral" | "snapshots" | "groups" | "volume-groups", _, id] => {
                 let record = format!("{file}/record.json");
                 assert!(files.contains(&record), "{when}: {id} has no record");
             }

@@ -157,6 +157,15 @@ impl Mounts for World {
         Ok(length)
     }
 
+    fn trim(&self, volume: &str) -> Answer<u64> {
+        self.host_step()?;
+        if self.devices.find(volume, EntryKind::Mount).is_none() {
+            return Err(refused(ErrorCode::NotFound, "not mounted"));
+        }
+        self.devices.history.borrow_mut().push(format!("trim {volume}"));
+        Ok(0)
+    }
+
     fn freeze(&self, volume: &str) -> Answer<()> {
         self.host_step()?;
         if self.devices.find(volume, EntryKind::Block).is_some() {

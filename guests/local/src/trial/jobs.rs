@@ -3,11 +3,12 @@
 use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::io::ErrorKind;
 use std::os::unix::fs::FileExt as _;
 
 use drivebay_sdk::files::{
-    Comparison, DifferencePage, Error, ErrorCode, Extent, FileSystem, Job, JobProgress, JobResult, JobState, Page,
-    Space,
+    Allocation, Comparison, CopyJob, DifferencePage, Error, ErrorCode, Extent, FileSystem, Job, JobProgress, JobResult,
+    JobState, Page, Space,
 };
 
 use super::World;
@@ -19,7 +20,13 @@ pub(crate) const AVAILABLE: u64 = 64 << 30;
 /// The jobs that the host remembers, and what tests want of them.
 #[derive(Default)]
 pub(crate) struct Jobs {
-    pub(crate) done: RefCell<BTreeSet<String>>,
+    pub(crate) done: RefCell<BTreeMap<String, JobResult>>,
+    /// Blocks that were given back, by file and offset.
+    punched: RefCell<BTreeSet<(String, u64)>>,
+    /// Files whose zeros take up blocks.
+    pub(crate) filled: RefCell<BTreeSet<String>>,
+    /// Every copy job and how many bytes it moved.
+    pub(crate) copied: RefCell<Vec<(String, u64)>>,
     asked: RefCell<BTreeMap<String, u32>>,
     /// As often a job must be asked for before it is done.
     pub(crate) slowness: Cell<u32>,
@@ -57,11 +64,20 @@ impl World {
         self.step().map_err(|error| refused(ErrorCode::Failed, &error.to_string()))
     }
 
-    fn do_job(&self, job: &Job) -> Answer<()> {
+    fn is_filled(&self, path: &str) -> bool {
+        self.jobs.filled.borrow().contains(path)
+    }
+
+    fn do_job(&self, job: &Job) -> Answer<JobResult> {
+        let mut result = JobResult { bytes: 0, checksum: String::new() };
         match job {
             Job::Copy(copy) => {
-                self.pool.path();
-                fs::copy(&copy.source, &copy.target).map_err(|error| refused(ErrorCode::Failed, &error.to_string()))?;
+                result = copy_ranges(copy).map_err(|error| match error.kind() {
+                    ErrorKind::NotFound => refused(ErrorCode::NotFound, &error.to_string()),
+                    ErrorKind::UnexpectedEof => refused(ErrorCode::Invalid, "a range lies beyond the end"),
+                    _ => refused(ErrorCode::Failed, &error.to_string()),
+                })?;
+                self.jobs.copied.borrow_mut().push((copy.target.clone(), result.bytes));
             }
             Job::MakeFileSystem(made) => {
                 if !header(&made.image).0.is_empty() {
@@ -72,8 +88,55 @@ impl World {
                 write_header(&made.image, &made.file_system, &format!("uuid-{drawn}"));
             }
         }
-        Ok(())
+        Ok(result)
     }
+}
+
+/// A file in blocks, with their offsets.
+fn blocks(file: &[u8]) -> impl Iterator<Item = (u64, &[u8])> {
+    file.chunks(4_096).enumerate().map(|(number, block)| (u64::try_from(number).unwrap() * 4_096, block))
+}
+
+/// Blocks from an offset on as extents; neighbours become one.
+fn page<'a>(blocks: impl Iterator<Item = (u64, &'a [u8])>, offset: u64, limit: u32) -> Page {
+    let mut extents: Vec<Extent> = Vec::new();
+    for (at, block) in blocks {
+        let length = u64::try_from(block.len()).unwrap();
+        if at + length <= offset {
+            continue;
+        }
+        let full = extents.len() == usize::try_from(limit).unwrap();
+        match extents.last_mut() {
+            Some(last) if last.offset + last.length == at => last.length += length,
+            _ if full => {
+                return Page { extents, next_offset: Some(at) };
+            }
+            _ => extents.push(Extent { offset: at, length }),
+        }
+    }
+    Page { extents, next_offset: None }
+}
+
+/// Does what the host's copy jobs do, with their checksum.
+fn copy_ranges(copy: &CopyJob) -> std::io::Result<JobResult> {
+    let source = fs::read(&copy.source)?;
+    let whole = copy.ranges.is_empty();
+    let length = u64::try_from(source.len()).unwrap();
+    let ranges = if whole { vec![Extent { offset: 0, length }] } else { copy.ranges.clone() };
+    if !fs::exists(&copy.target)? {
+        fs::File::create_new(&copy.target)?.set_len(length)?;
+    }
+    let target = fs::File::options().write(true).open(&copy.target)?;
+    let mut text = String::new();
+    for range in &ranges {
+        let from = usize::try_from(range.offset).unwrap();
+        let bytes = source.get(from..from + usize::try_from(range.length).unwrap());
+        let bytes = bytes.ok_or(ErrorKind::UnexpectedEof)?;
+        target.write_all_at(bytes, range.offset)?;
+        text += &[range.offset.to_string(), range.length.to_string(), crate::ids::digest(bytes)].join(" ");
+    }
+    let bytes = ranges.iter().map(|range| range.length).sum();
+    Ok(JobResult { bytes, checksum: crate::ids::digest(text.as_bytes()) })
 }
 
 impl Files for World {
@@ -98,22 +161,43 @@ impl Files for World {
     }
 
     fn allocated(&self, path: &str, offset: u64, limit: u32) -> Answer<Page> {
-        let length = fs::metadata(path).unwrap().len();
-        let first = Extent { offset: offset / 4_096 * 4_096, length: 4_096 };
-        let more = limit == 1 && first.offset + 8_192 < length;
-        Ok(Page { extents: vec![first], next_offset: more.then_some(first.offset + 8_192) })
+        let file = fs::read(path).map_err(|error| refused(ErrorCode::NotFound, &error.to_string()))?;
+        Ok(page(blocks(&file).filter(|(_, block)| block.iter().any(|byte| *byte != 0)), offset, limit))
     }
 
-    fn differences(&self, base: &str, target: &str, offset: u64, _: u32) -> Answer<DifferencePage> {
-        let (base, target) = (fs::read(base).unwrap(), fs::read(target).unwrap());
-        let blocks =
-            target.chunks(4_096).enumerate().filter(|(number, block)| base.chunks(4_096).nth(*number) != Some(*block));
-        let extents = blocks.map(|(number, block)| Extent {
-            offset: u64::try_from(number).unwrap() * 4_096,
-            length: u64::try_from(block.len()).unwrap(),
+    fn differences(&self, base: &str, target: &str, offset: u64, limit: u32) -> Answer<DifferencePage> {
+        self.alive().map_err(|error| refused(ErrorCode::Failed, &error.to_string()))?;
+        let read = |path: &str| fs::read(path).map_err(|error| refused(ErrorCode::NotFound, &error.to_string()));
+        let (base, target) = (read(base)?, read(target)?);
+        let differs = |at: u64, block: &[u8]| {
+            let at = usize::try_from(at).unwrap();
+            base.get(at..at + block.len()) != Some(block)
+        };
+        let Page { extents, next_offset } =
+            page(blocks(&target).filter(|(at, block)| differs(*at, block)), offset, limit);
+        Ok(DifferencePage { extents, next_offset, found_by: Comparison::Contents })
+    }
+
+    fn allocation(&self, path: &str) -> Answer<Allocation> {
+        let file = fs::read(path).map_err(|error| refused(ErrorCode::NotFound, &error.to_string()))?;
+        let punched = self.jobs.punched.borrow();
+        let taken = blocks(&file).filter(|(at, block)| {
+            !punched.contains(&(path.to_owned(), *at)) && (block.iter().any(|byte| *byte != 0) || self.is_filled(path))
         });
-        let extents = extents.filter(|extent| extent.offset + extent.length > offset).collect();
-        Ok(DifferencePage { extents, next_offset: None, found_by: Comparison::Contents })
+        Ok(Allocation {
+            size_bytes: u64::try_from(file.len()).unwrap(),
+            allocated_bytes: taken.map(|(_, block)| u64::try_from(block.len()).unwrap()).sum(),
+        })
+    }
+
+    fn punch(&self, path: &str, range: Extent) -> Answer<()> {
+        self.host_step()?;
+        let file = fs::File::options().write(true).open(path).unwrap();
+        let zeros = vec![0; usize::try_from(range.length).unwrap()];
+        file.write_all_at(&zeros, range.offset).unwrap();
+        let mut punched = self.jobs.punched.borrow_mut();
+        punched.extend((range.offset..range.offset + range.length).step_by(4_096).map(|at| (path.to_owned(), at)));
+        Ok(())
     }
 
     fn space(&self, _: &str) -> Answer<Space> {
@@ -135,9 +219,8 @@ impl Files for World {
 
     fn run_job(&self, key: &str, job: &Job, _: u32) -> Answer<JobState> {
         self.host_step()?;
-        let done = JobState::Done(JobResult { bytes: 0, checksum: String::new() });
-        if self.jobs.done.borrow().contains(key) {
-            return Ok(done);
+        if let Some(result) = self.jobs.done.borrow().get(key) {
+            return Ok(JobState::Done(result.clone()));
         }
         let mut asked = self.jobs.asked.borrow_mut();
         let times = asked.entry(key.to_owned()).or_default();
@@ -145,11 +228,13 @@ impl Files for World {
         if *times <= self.jobs.slowness.get() {
             return Ok(JobState::Running(JobProgress { done_bytes: 1, total_bytes: 2 }));
         }
-        if let Err(error) = self.do_job(job) {
-            return Ok(JobState::Failed(error));
+        match self.do_job(job) {
+            Err(error) => Ok(JobState::Failed(error)),
+            Ok(result) => {
+                self.jobs.done.borrow_mut().insert(key.to_owned(), result.clone());
+                Ok(JobState::Done(result))
+            }
         }
-        self.jobs.done.borrow_mut().insert(key.to_owned());
-        Ok(done)
     }
 
     fn cancel_job(&self, key: &str) -> Answer<()> {

@@ -102,7 +102,8 @@ fn wishes_that_cannot_be_met_leave_nothing() {
     for (expected, request) in [
         (InvalidArgument, parameters(&[("colour", "red")])),
         (InvalidArgument, parameters(&[("kind", "tape")])),
-        (InvalidArgument, parameters(&[("group", "g")])),
+        (InvalidArgument, parameters(&[("group", "")])),
+        (NotFound, parameters(&[("group", "g")])),
         (InvalidArgument, parameters(&[("kind", "directory"), ("reserve", "full")])),
         (InvalidArgument, modes(AccessMode::MultiNodeMultiWriter)),
         (InvalidArgument, sized(8 * MIB, None, "ntfs")),
@@ -614,8 +615,8 @@ fn metadata_is_of_images_and_within_the_volume() {
         };
         world.call(|backend| backend.get_allocated(&request))
     };
-    let page = allocated(&base, 5_000).unwrap();
-    assert_eq!((page.block_metadata[0].byte_offset, page.block_metadata[0].size_bytes), (5_000, 3_192));
+    let page = allocated(&base, 1_000).unwrap();
+    assert_eq!((page.block_metadata[0].byte_offset, page.block_metadata[0].size_bytes), (1_000, 3_096));
     assert_eq!(code(allocated(&base, 8 * MIB + 1)), ErrorCode::OutOfRange);
     assert_eq!(code(allocated("nobody", 0)), ErrorCode::NotFound);
     let directory = world.create(&create_directory("directory")).unwrap().volume_id;

@@ -5,14 +5,20 @@
 //! what was left. It makes no promise about real file systems; those are the host's own tests.
 
 mod crash;
+mod damage;
 mod devices;
+mod failover;
 mod groups;
 mod hosts;
 mod jobs;
 mod life;
 mod lists;
 mod model;
+mod replicas;
 mod requests;
+mod sites;
+mod torn;
+mod volume_groups;
 mod world;
 
 pub(crate) use world::{Pool, World};

@@ -26,6 +26,8 @@ pub(crate) struct Pool {
     pub(crate) shares_blocks: Cell<bool>,
     /// Random numbers and the clock, so that hosts never draw the same.
     pub(super) drawn: Cell<u64>,
+    /// What the clock shows where a test sets it, in milliseconds; otherwise it goes by itself.
+    pub(super) clock: Cell<Option<i64>>,
 }
 
 /// One host.
@@ -37,6 +39,9 @@ pub(crate) struct World {
     pub(crate) devices: Devices,
     pub(crate) jobs: Jobs,
     pub(crate) remaining: Cell<Duration>,
+    /// What goes on elsewhere while a call pauses.
+    pub(crate) on_pause: RefCell<Option<Box<dyn Fn()>>>,
+    pub(crate) warnings: RefCell<Vec<String>>,
     /// As often a call may ask for the time before it is over; none: it is never over.
     pub(crate) patience: Cell<Option<u32>>,
     /// Steps until the process dies; none: it does not.
@@ -46,7 +51,12 @@ pub(crate) struct World {
 
 impl Pool {
     pub(crate) fn new() -> Rc<Self> {
-        Rc::new(Self { directory: tempfile::tempdir().unwrap(), shares_blocks: Cell::new(true), drawn: Cell::new(0) })
+        Rc::new(Self {
+            directory: tempfile::tempdir().unwrap(),
+            shares_blocks: Cell::new(true),
+            drawn: Cell::new(0),
+            clock: Cell::new(None),
+        })
     }
 
     pub(crate) fn path(&self) -> String {
@@ -80,6 +90,8 @@ impl World {
             devices: Devices::default(),
             jobs: Jobs::default(),
             remaining: Cell::new(Duration::from_secs(10)),
+            on_pause: RefCell::default(),
+            warnings: RefCell::default(),
             patience: Cell::new(None),
             steps: Cell::new(None),
             dead: Cell::new(false),
@@ -173,6 +185,10 @@ impl Surroundings for World {
     }
 
     fn now(&self) -> Moment {
+        if let Some(set) = self.pool.clock.get() {
+            let nanoseconds = u32::try_from(set % 1_000).unwrap() * 1_000_000;
+            return Moment { seconds: set / 1_000, nanoseconds };
+        }
         let drawn = self.pool.drawn.get() + 1;
         self.pool.drawn.set(drawn);
         Moment { seconds: 1_800_000_000 + i64::try_from(drawn).unwrap(), nanoseconds: 0 }
@@ -188,7 +204,15 @@ impl Surroundings for World {
         Ok(bytes)
     }
 
-    fn warn(&self, _: &str, _: &str) {}
+    fn pause(&self, _: Duration) {
+        if let Some(hook) = &*self.on_pause.borrow() {
+            hook();
+        }
+    }
+
+    fn warn(&self, _: &str, message: &str) {
+        self.warnings.borrow_mut().push(message.to_owned());
+    }
 }
 
 impl Memory for World {

@@ -27,6 +27,8 @@ impl Backend<'_> {
         fit::check(&volume.content, &request.volume_capability).map_err(|why| {
             Error::failed_precondition(format!("volume {} cannot be used as asked: {why}", volume.id))
         })?;
+        self.check_usable_here(&volume)?;
+        self.check_node_not_fenced(&request.node_id)?;
         let wanted = attachment::wanted(request);
         match attachment::decide(&volume.attachments, &wanted)? {
             // The record may be ahead of the index, if the call that wrote it was cut off.

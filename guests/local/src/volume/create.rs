@@ -51,16 +51,17 @@ impl Backend<'_> {
         if !self.settings.satisfies(wish.requirement) {
             return Err(Error::resource_exhausted("this pool cannot be reached from where the volume is wanted"));
         }
+        let group = wish.group.map(|group| self.group_to_join(group)).transpose()?.map(|group| group.id);
         let origin = model.as_ref().map(Model::origin);
         let plan = plan::decide(wish, origin.as_ref(), &self.offered(wish, origin.as_ref())?)?;
         self.check_space(&plan, origin.as_ref())?;
         let id = (section == Section::Ephemeral).then_some(name);
         match self.claim(section, name, id)? {
             Claim::Standing(id) => self.same_volume(section, &id, wish),
-            Claim::Fresh(draft) => self.build(&draft, &plan, wish, model.as_ref()),
+            Claim::Fresh(draft) => self.build(&draft, &plan, wish, model.as_ref(), group),
             Claim::Resumed(draft) => {
                 self.clear_other_kind(Place { section, id: &draft.id }, &plan.content)?;
-                self.build(&draft, &plan, wish, model.as_ref())
+                self.build(&draft, &plan, wish, model.as_ref(), group)
             }
         }
     }
@@ -77,18 +78,40 @@ impl Backend<'_> {
     fn same_volume(&self, section: Section, id: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
         let volume = self.find_volume_in(section, id)?.ok_or_else(|| refusal::no_volume(id))?;
         plan::check_same(&volume, wish, &self.settings)?;
+        self.check_same_group(&volume, wish)?;
         let index = match section {
             Section::Volumes => self.missing_volume(&volume)?,
-            Section::Ephemeral | Section::Snapshots | Section::Groups => None,
+            _ => None,
         };
         self.settle_standing(section, &volume.name, index)?;
         Ok(volume)
     }
 
+    /// What it was created in counts, not where it has been moved since.
+    fn check_same_group(&self, volume: &VolumeRecord, wish: &Wish<'_>) -> Result<()> {
+        let wanted = match wish.group {
+            Some(wanted) if volume.created_in.as_deref() != Some(wanted) => Some(self.named_group(wanted)?.id),
+            wanted => wanted.map(str::to_owned),
+        };
+        if wanted == volume.created_in {
+            return Ok(());
+        }
+        let message = format!("volume {} has this name and was not created in that volume group", volume.id);
+        Err(Error::already_exists(message).with_reason(Reason::Incompatible))
+    }
+
     fn model(&self, source: &Source) -> Result<Model> {
         match source {
-            Source::Snapshot(id) => self.snapshot(id).map(Model::Snapshot),
-            Source::Volume(id) => self.volume(id).map(|volume| Model::Volume(Box::new(volume))),
+            Source::Snapshot(id) => {
+                let snapshot = self.snapshot(id)?;
+                self.check_snapshot_usable(&snapshot)?;
+                Ok(Model::Snapshot(snapshot))
+            }
+            Source::Volume(id) => {
+                let volume = self.volume(id)?;
+                self.check_contents_whole(&volume)?;
+                Ok(Model::Volume(Box::new(volume)))
+            }
         }
     }
 
@@ -120,14 +143,29 @@ impl Backend<'_> {
         Ok(())
     }
 
-    fn build(&self, draft: &Draft, plan: &Plan, wish: &Wish<'_>, model: Option<&Model>) -> Result<VolumeRecord> {
+    fn build(
+        &self,
+        draft: &Draft,
+        plan: &Plan,
+        wish: &Wish<'_>,
+        model: Option<&Model>,
+        group: Option<String>,
+    ) -> Result<VolumeRecord> {
         self.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
-        let record = self.new_record(draft, plan, wish);
+        let mut record = self.new_record(draft, plan, wish);
+        if let Some(group) = group {
+            if let Err(error) = self.join_group(&record.id, &group) {
+                self.abandon(draft);
+                return Err(error);
+            }
+            record.group = Some(group.clone());
+            record.created_in = Some(group);
+        }
         let told = match draft.section {
             Section::Volumes => Self::index_volume(Commit::new(), &record)?,
             // Recovery looks there for volumes that were made and never published.
             Section::Ephemeral => Commit::new().put(index::use_key(&record.id), draft.section.folder()),
-            Section::Snapshots | Section::Groups => Commit::new(),
+            _ => Commit::new(),
         };
         self.publish(draft, &record, told)?;
         Ok(record)
@@ -167,6 +205,8 @@ impl Backend<'_> {
             uuid: plan.uuid,
             topology: self.settings.topology.clone(),
             created: self.host.now(),
+            group: None,
+            created_in: None,
             attachments: Vec::new(),
         }
     }

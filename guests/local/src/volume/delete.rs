@@ -8,9 +8,9 @@ use drivebay_sdk::state::Commit;
 use drivebay_sdk::volumes::DeleteVolumeRequest;
 
 use crate::backend::Backend;
-use crate::ids;
 use crate::pool::{Draft, Section};
 use crate::record::VolumeRecord;
+use crate::{ids, refusal};
 
 impl Backend<'_> {
     /// `volumes.delete-volume`.
@@ -18,7 +18,10 @@ impl Backend<'_> {
         self.authorise(&request.secrets)?;
         self.open_index()?;
         match self.find_volume(&request.volume_id)? {
-            Some(volume) => self.delete_unused(&volume),
+            Some(volume) => {
+                self.check_free(&volume)?;
+                self.delete_unused(&volume)
+            }
             None => self.resume_removal(Section::Volumes, &request.volume_id),
         }
     }
@@ -38,7 +41,17 @@ impl Backend<'_> {
         self.finish_removal(&object)
     }
 
-    fn delete_unused(&self, volume: &VolumeRecord) -> Result<()> {
+    /// Refuses what others hold: a group that the volume is in, a site that it is copied to.
+    fn check_free(&self, volume: &VolumeRecord) -> Result<()> {
+        if let Some(group) = self.group_of(volume)? {
+            let message = format!("volume {} is in volume group {}; remove it from there first", volume.id, group.id);
+            return Err(refusal::in_use(message));
+        }
+        self.check_not_replicated(&volume.id)
+    }
+
+    /// Deletes a volume that nobody uses, whatever group it is in.
+    pub(crate) fn delete_unused(&self, volume: &VolumeRecord) -> Result<()> {
         self.check_unused(volume)?;
         let object = Draft { section: Section::Volumes, id: volume.id.clone(), name: volume.name.clone() };
         self.remove(&object, Self::unindex_volume(Commit::new(), &volume.id))?;

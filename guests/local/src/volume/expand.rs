@@ -19,6 +19,7 @@ impl Backend<'_> {
         self.authorise(&request.secrets)?;
         self.open_index()?;
         let mut volume = self.volume(&request.volume_id)?;
+        self.check_usable_here(&volume)?;
         if let Some(capability) = &request.volume_capability {
             fit::check(&volume.content, capability).map_err(|why| {
                 Error::invalid_argument(format!("volume {} cannot be used as asked: {why}", volume.id))

@@ -13,6 +13,9 @@ use crate::record::{Kind, Reserve, Source};
 /// Keys that orchestrators add to parameters and contexts.
 const CLIENT_PREFIXES: [&str; 2] = ["csi.storage.k8s.io/", "storage.kubernetes.io/"];
 
+/// The parameter that names a volume group.
+const GROUP: &str = "group";
+
 const KINDS: [(&str, Kind); 2] = [("image", Kind::Image), ("directory", Kind::Directory)];
 const RESERVES: [(&str, Reserve); 2] = [("thin", Reserve::Thin), ("full", Reserve::Full)];
 
@@ -30,6 +33,8 @@ pub(crate) struct Wish<'a> {
     pub(crate) capabilities: &'a [VolumeCapability],
     pub(crate) range: Option<&'a CapacityRange>,
     pub(crate) source: Option<Source>,
+    /// The volume group that it shall be born in, by its id or its name.
+    pub(crate) group: Option<&'a str>,
     pub(crate) requirement: Option<&'a TopologyRequirement>,
     /// The size where the client names none, in bytes.
     pub(crate) default_bytes: u64,
@@ -43,6 +48,7 @@ impl<'a> Wish<'a> {
             capabilities: &request.volume_capabilities,
             range: request.capacity_range.as_ref(),
             source: request.volume_content_source.clone().map(Into::into),
+            group: group(&request.parameters)?,
             requirement: request.accessibility_requirements.as_ref(),
             default_bytes: crate::sizes::DEFAULT,
         })
@@ -54,9 +60,8 @@ impl Options {
     pub(crate) fn read(parameters: &StringMap, mutable: &StringMap) -> Result<Self> {
         let own = without_client_keys(parameters);
         let mut own = Parameters::new(&own);
-        if own.take("group").is_some() {
-            return Err(Error::invalid_argument("parameter group: this version has no volume groups"));
-        }
+        // Read where volumes are made; everywhere else it says nothing.
+        own.take(GROUP);
         let kind = choose(&mut own, "kind", &KINDS)?;
         let reserve = choose(&mut own, "reserve", &RESERVES)?;
         own.finish()?;
@@ -74,6 +79,16 @@ pub(crate) fn read_mutable(mutable: &StringMap) -> Result<Option<Reserve>> {
     Ok(reserve)
 }
 
+/// The group named in the parameters. `invalid-argument`: the parameter is empty.
+fn group(parameters: &StringMap) -> Result<Option<&str>> {
+    match parameters.iter().find(|(key, _)| key == GROUP) {
+        Some((_, name)) if name.is_empty() => {
+            Err(Error::invalid_argument("parameter group must name an existing volume group"))
+        }
+        found => Ok(found.map(|(_, name)| name.as_str())),
+    }
+}
+
 /// Refuses every parameter that is not the client's own. For requests that have none.
 pub(crate) fn read_none(parameters: &StringMap) -> Result<()> {
     Parameters::new(&without_client_keys(parameters)).finish()
@@ -81,6 +96,9 @@ pub(crate) fn read_none(parameters: &StringMap) -> Result<()> {
 
 /// What an ephemeral volume's context says: its options, and its size in bytes.
 pub(crate) fn read_ephemeral(context: &StringMap) -> Result<(Options, Option<u64>)> {
+    if group(context)?.is_some() {
+        return Err(Error::invalid_argument("parameter group: an ephemeral volume cannot be in a group"));
+    }
     let mut own = without_client_keys(context);
     let size = own.iter().position(|(key, _)| key == "size").map(|at| own.swap_remove(at).1);
     let size = size.map(|text| parse_size(&text)).transpose()?;
@@ -119,7 +137,8 @@ fn choose<T: Copy>(from: &mut Parameters<'_>, key: &str, words: &[(&str, T)]) ->
     })
 }
 
-fn without_client_keys(map: &StringMap) -> StringMap {
+/// A request's parameters without those that its client added for itself.
+pub(crate) fn without_client_keys(map: &StringMap) -> StringMap {
     let own = |key: &str| !CLIENT_PREFIXES.iter().any(|prefix| key.starts_with(prefix));
     map.iter().filter(|(key, _)| own(key)).cloned().collect()
 }

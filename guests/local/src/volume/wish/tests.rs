@@ -18,7 +18,6 @@ fn every_refusal_names_the_parameter() {
     for (parameters, mutable, named) in [
         (pairs(&[("kind", "Image")]), pairs(&[]), "kind"),
         (pairs(&[("colour", "red")]), pairs(&[]), "colour"),
-        (pairs(&[("group", "g")]), pairs(&[]), "group"),
         (pairs(&[]), pairs(&[("kind", "image")]), "kind"),
         (pairs(&[]), pairs(&[("reserve", "")]), "reserve"),
     ] {
@@ -26,6 +25,14 @@ fn every_refusal_names_the_parameter() {
         assert_eq!(refused.code, ErrorCode::InvalidArgument);
         assert!(refused.message.contains(named), "{}", refused.message);
     }
+}
+
+#[test]
+fn a_group_is_named_or_not_given() {
+    assert_eq!(group(&pairs(&[("group", "g")])).unwrap(), Some("g"));
+    assert_eq!(group(&pairs(&[])).unwrap(), None);
+    assert!(group(&pairs(&[("group", "")])).unwrap_err().message.contains("group"));
+    assert!(read_ephemeral(&pairs(&[("group", "g")])).is_err());
 }
 
 #[test]

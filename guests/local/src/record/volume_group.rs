@@ -1,0 +1,34 @@
+//! The record of a volume group.
+//!
+//! It alone says who is a member. A volume's record repeats its group, so that the group of a volume
+//! is found without a search; what the two disagree in, this one decides.
+
+use drivebay_sdk::types::StringMap;
+use serde::{Deserialize, Serialize};
+
+use super::Moment;
+
+/// A volume group.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) struct VolumeGroupRecord {
+    pub(crate) format: u32,
+    pub(crate) id: String,
+    /// The client's name; empty: a copy of a group at another site.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub(crate) name: String,
+    /// Ids of volumes. One without a record is not there (yet, or any more).
+    #[serde(default)]
+    pub(crate) members: Vec<String>,
+    /// As many volumes as it takes.
+    pub(crate) max_volumes: usize,
+    #[serde(default)]
+    pub(crate) created: Moment,
+}
+
+impl VolumeGroupRecord {
+    /// The facts that come back with every answer and never change.
+    pub(crate) fn context(&self) -> StringMap {
+        vec![("max-volumes".to_owned(), self.max_volumes.to_string())]
+    }
+}

@@ -1,0 +1,99 @@
+//! Noticing what the other site has begun to replicate, and letting go what it has ended.
+
+use drivebay_sdk::{Error, Result};
+
+use super::apply::{check_member, copy_id};
+use super::record::{Pair, ReplicationRecord, Role};
+use super::standing::Told;
+use super::store::Step;
+use super::wire::RoleText;
+use crate::backend::Backend;
+use crate::ids;
+use crate::pool::Section;
+use crate::record::FORMAT;
+
+impl Backend<'_> {
+    /// Takes up all replications of the other site that are not known here.
+    pub(super) fn adopt_all(&self) -> Result<()> {
+        let Some(site) = self.other_site()? else {
+            return Ok(());
+        };
+        let folder = format!("{}/replications", self.site_folder(&site)?);
+        for uid in self.list_link(&folder)? {
+            let known = ids::bucket(&uid) == ids::FOREIGN_BUCKET || self.has_record(Section::Replications, &uid)?;
+            if known || self.is_out_of_time() {
+                continue;
+            }
+            let adopted = match self.told_by(&site, &uid)? {
+                Told::Role(told) if told.role == Role::Primary => self.adopt(&site, &told),
+                Told::Unreadable(why) => Err(Error::unavailable(why)),
+                Told::Role(_) | Told::Nothing => Ok(()),
+            };
+            // One that cannot be taken up must not keep the others from it.
+            if let Err(error) = adopted {
+                self.host.warn("replication", &format!("replication {uid} is not taken up: {}", error.message));
+            }
+        }
+        Ok(())
+    }
+
+    fn adopt(&self, site: &str, told: &RoleText) -> Result<()> {
+        told.members.iter().try_for_each(check_member)?;
+        let now = self.host.now();
+        let pair = |there: &str| Pair { here: copy_id(&told.uid, there), there: there.to_owned() };
+        let record = ReplicationRecord {
+            format: FORMAT,
+            uid: told.uid.clone(),
+            kind: told.kind,
+            source: copy_id(&told.uid, &told.source),
+            replication_id: told.replication_id.clone(),
+            terms: told.terms.clone(),
+            enabled_here: false,
+            since: now,
+            first: false,
+            role: Role::Secondary,
+            epoch: 0,
+            peer: Some(site.to_owned()),
+            members: told.members.iter().map(|member| pair(&member.here)).collect(),
+            whole: false,
+            image: None,
+            base: None,
+            started_from: None,
+            closing: None,
+            counter: 0,
+            sending: None,
+            applying: None,
+            resync: None,
+            resyncs: 0,
+            last_cut: None,
+            synced: None,
+            trouble: String::new(),
+        };
+        self.make_directories(&self.directory(Section::Replications, &record.uid))?;
+        self.save(&record)?;
+        self.put_on_agenda(&record, Step::Tend, now, 0)
+    }
+
+    /// Ends a replication on this side. The contents stay, for everybody; what never became whole is
+    /// good for deletion only.
+    pub(super) fn let_go(&self, record: &mut ReplicationRecord) -> Result<()> {
+        self.finish_applying(record)?;
+        if !record.whole && record.role != Role::Primary {
+            for pair in &record.members {
+                if self.has_record(Section::Volumes, &pair.here)? {
+                    self.point(Section::Volumes, &pair.here, None)?;
+                }
+            }
+        }
+        let ended = record.clone();
+        record.role = Role::Disabled;
+        record.sending = None;
+        record.resync = None;
+        record.closing = None;
+        self.save(record)?;
+        if ended.whole || ended.role == Role::Primary || ended.kind.section() != Section::Volumes {
+            self.unpoint(ended.kind.section(), &ended.source)?;
+        }
+        Ok(())
+    }
+}

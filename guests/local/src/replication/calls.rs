@@ -1,0 +1,182 @@
+//! Enabling and disabling, and what the host asks by itself.
+//!
+//! It owns what all calls on a source have in common: which replication is meant, and that a member of
+//! a replicated group is not replicated by itself.
+
+use drivebay_sdk::replication::{DisableReplicationRequest, EnableReplicationRequest, Role as Shown, SourceState};
+use drivebay_sdk::types::{ReplicationSource, StringMap};
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::promote::not_enabled;
+use super::record::{Kind, Pair, ReplicationRecord, Role, named};
+use super::store::Step;
+use super::terms::Terms;
+use crate::backend::Backend;
+use crate::ids;
+use crate::pool::Section;
+use crate::record::FORMAT;
+use crate::refusal;
+
+impl Backend<'_> {
+    /// `replication.enable-replication`.
+    pub(crate) fn enable_replication(&self, request: &EnableReplicationRequest) -> Result<()> {
+        let terms = Terms::read(&request.parameters)?;
+        let id = request.replication_id.as_deref().unwrap_or_default();
+        match self.find_source(&request.replication_source, &request.secrets, id)? {
+            Some(record) => self.enable_again(record, terms, id),
+            None => self.enable_new(named(&request.replication_source), terms, id),
+        }
+    }
+
+    /// `replication.disable-replication`.
+    pub(crate) fn disable_replication(&self, request: &DisableReplicationRequest) -> Result<()> {
+        let id = request.replication_id.as_deref().unwrap_or_default();
+        let Some(mut record) = self.find_source(&request.replication_source, &request.secrets, id)? else {
+            return Ok(());
+        };
+        self.let_go(&mut record)?;
+        self.tell_peer(&record);
+        self.look_soon(&record, Step::Tend)
+    }
+
+    /// `replication.state-of`.
+    pub(crate) fn replication_state(&self, source: &ReplicationSource) -> Result<SourceState> {
+        let (kind, id) = named(source);
+        let record = self.replication_of(kind.section(), id)?;
+        let role = match &record {
+            None => Shown::Disabled,
+            Some(record) => match record.role {
+                Role::Primary => Shown::Primary,
+                Role::Disabled => Shown::Disabled,
+                Role::Secondary | Role::Promoting if record.resync.is_some() => Shown::Resyncing,
+                Role::Secondary | Role::Promoting => Shown::Secondary,
+            },
+        };
+        let through = if record.is_none() { self.through_group(kind, id)? } else { None };
+        Ok(SourceState { role, through_group: through.map(|group| group.source) })
+    }
+
+    /// What every call begins with: secrets, index, and the replication of an existing source; none:
+    /// it has none. `invalid-argument`: another replication is meant than the one that it has.
+    pub(super) fn find_source(
+        &self,
+        source: &ReplicationSource,
+        secrets: &StringMap,
+        replication_id: &str,
+    ) -> Result<Option<ReplicationRecord>> {
+        self.authorise(secrets)?;
+        self.open_index()?;
+        let (kind, id) = named(source);
+        self.members_of_source(kind, id)?;
+        if let Some(group) = self.through_group(kind, id)? {
+            let message = format!("volume {id} is replicated with volume group {}", group.source);
+            return Err(Error::failed_precondition(message).with_reason(Reason::Incompatible));
+        }
+        let Some(mut record) = self.replication_of(kind.section(), id)? else {
+            return Ok(None);
+        };
+        // A copy without a name of its own answers to any until it is enabled here.
+        let nameless = record.replication_id.is_empty() && !record.enabled_here;
+        if !replication_id.is_empty() && replication_id != record.replication_id && !nameless {
+            let message = format!("{} has one replication, and it is not {replication_id:?}", record.what());
+            return Err(Error::invalid_argument(message));
+        }
+        self.settle_record(&mut record)?;
+        Ok(Some(record))
+    }
+
+    /// As `find_source`, for calls that need a replication.
+    pub(super) fn find_enabled(
+        &self,
+        source: &ReplicationSource,
+        secrets: &StringMap,
+        replication_id: Option<&str>,
+    ) -> Result<ReplicationRecord> {
+        let found = self.find_source(source, secrets, replication_id.unwrap_or_default())?;
+        let (kind, id) = named(source);
+        found.ok_or_else(|| not_enabled(&format!("{} {id}", kind.section().noun())))
+    }
+
+    /// Says the record's role in the link, if that is possible now; otherwise the next step does.
+    pub(super) fn tell_peer(&self, record: &ReplicationRecord) {
+        if let Err(error) = self.publish_role(record) {
+            self.host.warn("replication", &error.message);
+        }
+    }
+
+    /// Lets the background look at a replication at once.
+    pub(super) fn look_soon(&self, record: &ReplicationRecord, step: Step) -> Result<()> {
+        self.put_on_agenda(record, step, self.host.now(), 0)
+    }
+
+    fn enable_again(&self, mut record: ReplicationRecord, terms: Terms, id: &str) -> Result<()> {
+        if record.enabled_here && record.terms != terms {
+            let message = format!("{} is replicated with other parameters", record.what());
+            return Err(Error::failed_precondition(message).with_reason(Reason::Incompatible));
+        }
+        if !record.enabled_here {
+            // A copy, so far: it keeps its role and takes this side's wishes.
+            record.enabled_here = true;
+            record.terms = terms;
+            record.since = self.host.now();
+            if !id.is_empty() {
+                id.clone_into(&mut record.replication_id);
+            }
+            self.save(&record)?;
+        }
+        self.look_soon(&record, Step::Tend)
+    }
+
+    fn enable_new(&self, (kind, id): (Kind, &str), terms: Terms, replication_id: &str) -> Result<()> {
+        self.link()?;
+        let members = self.members_of_source(kind, id)?;
+        self.check_replicable(kind, &members)?;
+        if kind == Kind::Volume && self.is_torso(Section::Volumes, id)? {
+            let message = format!("volume {id} is a copy of which no transfer was ever whole; delete it");
+            return Err(Error::failed_precondition(message));
+        }
+        if kind == Kind::Group {
+            for member in &members {
+                if self.is_replicated(Section::Volumes, member)? {
+                    let message = format!("volume {member} of the group is replicated by itself; disable that first");
+                    return Err(refusal::in_use(message));
+                }
+            }
+        }
+        let now = self.host.now();
+        let record = ReplicationRecord {
+            format: FORMAT,
+            uid: ids::make(self.host.random()?),
+            kind,
+            source: id.to_owned(),
+            replication_id: replication_id.to_owned(),
+            terms,
+            enabled_here: true,
+            since: now,
+            first: true,
+            role: Role::Primary,
+            epoch: 1,
+            peer: None,
+            members: members.into_iter().map(|here| Pair { here, there: String::new() }).collect(),
+            whole: true,
+            image: None,
+            base: None,
+            started_from: None,
+            closing: None,
+            counter: 0,
+            sending: None,
+            applying: None,
+            resync: None,
+            resyncs: 0,
+            last_cut: None,
+            synced: None,
+            trouble: String::new(),
+        };
+        self.make_directories(&self.directory(Section::Replications, &record.uid))?;
+        // A pointer to nothing is none; a record without a pointer would be sent by nobody's wish.
+        self.point(kind.section(), id, Some(&record.uid))?;
+        self.save(&record)?;
+        self.tell_peer(&record);
+        self.look_soon(&record, Step::Tend)
+    }
+}

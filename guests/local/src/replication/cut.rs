@@ -1,0 +1,150 @@
+//! Cutting the members of a source at one moment.
+//!
+//! The cut of a group is one: all file systems frozen, all images shared, all thawed. A cut is
+//! nothing until the record names it; what a crash left of one is made again under the same mark.
+
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::record::{Kind, Mark, ReplicationRecord, Sending};
+use super::standing::{base_for, unanswered};
+use super::wire::RoleText;
+use crate::backend::Backend;
+use crate::pool::{IMAGE, Progress, Section, Sharing};
+use crate::record::VolumeRecord;
+use crate::refusal;
+
+/// So many extents are asked for at a time.
+pub(super) const PAGE: u32 = 1_024;
+
+impl Backend<'_> {
+    /// Makes the next cut, and the record say that it is on its way. `UnderWay`: images are still
+    /// being copied, because this pool cannot share blocks.
+    pub(super) fn cut_next(&self, record: &mut ReplicationRecord, peer: Option<&RoleText>) -> Result<Progress> {
+        let mark = Mark { epoch: record.epoch, number: record.counter.saturating_add(1) };
+        let created = self.host.now();
+        if record.kind != Kind::Snapshot && self.cut_members(record, mark)? == Progress::UnderWay {
+            return Ok(Progress::UnderWay);
+        }
+        record.counter = mark.number;
+        record.last_cut = Some(created);
+        record.sending = Some(Sending {
+            mark,
+            base: base_for(record, peer),
+            answers: peer.and_then(|peer| unanswered(record, peer)),
+            created,
+        });
+        record.trouble.clear();
+        self.save(record)?;
+        Ok(Progress::Done)
+    }
+
+    fn cut_members(&self, record: &ReplicationRecord, mark: Mark) -> Result<Progress> {
+        self.make_directories(&self.cut_folder(&record.uid, mark))?;
+        let volumes = record.members.iter().map(|pair| self.volume(&pair.here)).collect::<Result<Vec<_>>>()?;
+        let sharing = self.sharing()?;
+        let progress = match volumes.as_slice() {
+            [volume] if record.kind == Kind::Volume => {
+                self.cut_by(volume, sharing, || self.cut_member(record, mark, volume, sharing))?
+            }
+            _ => self.cut_all(record, mark, &volumes, sharing)?,
+        };
+        if progress == Progress::Done && sharing == Sharing::Impossible {
+            for volume in &volumes {
+                self.host.cancel_job(&cut_key(record, mark, &volume.id)).map_err(refusal::of_host)?;
+            }
+        }
+        Ok(progress)
+    }
+
+    fn cut_all(
+        &self,
+        record: &ReplicationRecord,
+        mark: Mark,
+        volumes: &[VolumeRecord],
+        sharing: Sharing,
+    ) -> Result<Progress> {
+        let frozen = self.check_together(volumes, sharing)?;
+        let ids: Vec<&str> = frozen.iter().map(String::as_str).collect();
+        let progress = self.while_frozen(&ids, || {
+            let mut progress = Progress::Done;
+            for volume in volumes {
+                if self.cut_member(record, mark, volume, sharing)? == Progress::UnderWay {
+                    progress = Progress::UnderWay;
+                }
+            }
+            Ok(progress)
+        })?;
+        if self.check_together(volumes, sharing)? != frozen {
+            let message = "a volume was put to use during the cut";
+            return Err(Error::aborted(message).with_reason(Reason::Busy));
+        }
+        Ok(progress)
+    }
+
+    fn cut_member(
+        &self,
+        record: &ReplicationRecord,
+        mark: Mark,
+        volume: &VolumeRecord,
+        sharing: Sharing,
+    ) -> Result<Progress> {
+        let image = self.file(Section::Volumes, &volume.id, IMAGE);
+        let target = self.cut_file(record, mark, &volume.id);
+        self.copy_image(image, target, &cut_key(record, mark, &volume.id), sharing)
+    }
+
+    /// The image of a member in a cut, or in a transfer that comes in.
+    pub(super) fn cut_file(&self, record: &ReplicationRecord, mark: Mark, member: &str) -> String {
+        match record.kind {
+            // A snapshot is its own cut, wherever it is the source.
+            Kind::Snapshot if record.role == super::record::Role::Primary => self.member_image(record.kind, member),
+            _ => format!("{}/{member}", self.cut_folder(&record.uid, mark)),
+        }
+    }
+
+    /// Keeps the present contents of all members as the cut of a mark, at no cost. Nothing where
+    /// blocks cannot be shared: then the next transfer is complete in itself.
+    pub(super) fn keep_as_cut(&self, record: &ReplicationRecord, mark: Mark) -> Result<Option<Mark>> {
+        let sharing = self.sharing()?;
+        if sharing == Sharing::Impossible {
+            return Ok(None);
+        }
+        self.make_directories(&self.cut_folder(&record.uid, mark))?;
+        for pair in &record.members {
+            let image = self.member_image(record.kind, &pair.here);
+            let target = format!("{}/{}", self.cut_folder(&record.uid, mark), pair.here);
+            self.copy_image(image, target, &cut_key(record, mark, &pair.here), sharing)?;
+        }
+        Ok(Some(mark))
+    }
+
+    /// Whether the members, which nobody uses, are still as a cut shows them.
+    pub(super) fn is_unchanged_since(&self, record: &ReplicationRecord, mark: Mark) -> Result<bool> {
+        for pair in &record.members {
+            let (cut, image) = (self.cut_file(record, mark, &pair.here), self.member_image(record.kind, &pair.here));
+            if !self.has_file(&cut)? || !self.is_same_contents(&cut, &image)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    fn is_same_contents(&self, cut: &str, image: &str) -> Result<bool> {
+        let mut offset = Some(0);
+        while let Some(from) = offset {
+            if self.is_out_of_time() {
+                return Ok(false);
+            }
+            let page = self.host.differences(cut, image, from, 1).map_err(refusal::of_host)?;
+            if !page.extents.is_empty() {
+                return Ok(false);
+            }
+            offset = page.next_offset;
+        }
+        Ok(true)
+    }
+}
+
+fn cut_key(record: &ReplicationRecord, mark: Mark, member: &str) -> String {
+    format!("cut {} {mark} {member}", record.uid)
+}

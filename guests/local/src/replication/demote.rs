@@ -1,0 +1,130 @@
+//! Demoting: the last cut, and giving up the role.
+//!
+//! With `sync-on-demote` the role is given up only when the peer has that cut, so that an acknowledged
+//! demotion loses nothing. The bytes are moved by the background all the same; the call looks on.
+
+use std::time::Duration;
+
+use drivebay_sdk::replication::DemoteRequest;
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::record::{Kind, Mark, ReplicationRecord, Role};
+use super::standing::{Peer, has_arrived, is_superseded};
+use super::store::Step;
+use super::terms::Mode;
+use crate::backend::Backend;
+use crate::pool::Progress;
+use crate::{pool::Section, refusal};
+
+/// How long between two looks at the peer.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// So many looks at most: after them the client asks again, and nothing was begun anew.
+const MOST_LOOKS: u32 = 300;
+
+impl Backend<'_> {
+    /// `replication.demote`.
+    pub(crate) fn demote(&self, request: &DemoteRequest) -> Result<()> {
+        let id = request.replication_id.as_deref();
+        let mut record = self.find_enabled(&request.replication_source, &request.secrets, id)?;
+        if record.kind == Kind::Snapshot {
+            return Err(never_changes(&record));
+        }
+        if record.role != Role::Primary {
+            return Ok(());
+        }
+        let peer = self.look_at_peer(&record);
+        let told = peer.as_ref().ok().and_then(|peer| peer.told.role());
+        if told.is_some_and(|told| is_superseded(&record, told)) {
+            return self.give_way(record);
+        }
+        self.check_members_unused(&record)?;
+        let mark = match record.terms.mode {
+            Mode::Async => self.last_cut(&mut record, peer.as_ref().ok())?,
+            Mode::SyncOnDemote => self.last_cut_at_peer(&mut record, peer)?,
+        };
+        record.role = Role::Secondary;
+        record.image = Some(mark);
+        record.closing = Some(mark);
+        record.started_from = None;
+        self.save(&record)?;
+        self.tell_peer(&record);
+        self.look_soon(&record, if record.sending.is_some() { Step::Move } else { Step::Tend })
+    }
+
+    /// The losing side of a split brain: nothing is sent, what was written here stays until a resync.
+    fn give_way(&self, mut record: ReplicationRecord) -> Result<()> {
+        record.role = Role::Secondary;
+        record.image = None;
+        record.closing = None;
+        record.started_from = None;
+        record.sending = None;
+        record.trouble.clear();
+        self.save(&record)?;
+        self.tell_peer(&record);
+        self.look_soon(&record, Step::Tend)
+    }
+
+    /// Refuses while somebody uses a member: what is written after the cut would be lost.
+    pub(super) fn check_members_unused(&self, record: &ReplicationRecord) -> Result<()> {
+        if record.kind == Kind::Snapshot {
+            return Ok(());
+        }
+        for pair in &record.members {
+            if let Some(user) = self.uses(Section::Volumes, &pair.here)?.first() {
+                let message = format!("volume {} is in use on {}; unstage it first", pair.here, user.place());
+                return Err(refusal::in_use(message));
+            }
+        }
+        Ok(())
+    }
+
+    /// The mark that the contents are at: that of a cut that still shows them, or a new one.
+    fn last_cut(&self, record: &mut ReplicationRecord, peer: Option<&Peer>) -> Result<Mark> {
+        let newest = record.sending.as_ref().map(|sending| sending.mark).or(record.base);
+        if let Some(mark) = newest
+            && self.is_unchanged_since(record, mark)?
+        {
+            return Ok(mark);
+        }
+        let told = peer.and_then(|peer| peer.told.role());
+        if self.cut_next(record, told)? == Progress::UnderWay {
+            return Err(refusal::ask_again("the last cut of", &record.what()));
+        }
+        record.sending.as_ref().map(|sending| sending.mark).ok_or_else(|| Error::unavailable("the cut is gone"))
+    }
+
+    /// As `last_cut`, and waits until the peer has it. `unavailable`: it is silent (then nothing is
+    /// changed), or it takes longer than this call may.
+    fn last_cut_at_peer(&self, record: &mut ReplicationRecord, peer: Result<Peer>) -> Result<Mark> {
+        let peer = peer?;
+        let known = peer.told.role().is_some_and(|told| told.role == Role::Secondary);
+        if !peer.heard || !known {
+            let message = format!("the peer of {} is silent, so the last cut cannot reach it", record.what());
+            return Err(Error::unavailable(message).with_reason(Reason::PeerUnreachable));
+        }
+        let mark = self.last_cut(record, Some(&peer))?;
+        self.tell_peer(record);
+        self.look_soon(record, Step::Move)?;
+        for _ in 0..MOST_LOOKS {
+            let told = self.look_at_peer(record)?;
+            if told.told.role().is_some_and(|told| has_arrived(told, mark)) {
+                if let Some(sending) = record.sending.clone() {
+                    self.close_sending(record, &sending)?;
+                }
+                return Ok(mark);
+            }
+            if self.is_out_of_time() || !told.heard {
+                break;
+            }
+            self.host.pause(LOOK);
+        }
+        Err(refusal::ask_again("sending the last cut of", &record.what()))
+    }
+}
+
+/// Why a snapshot has no such roles.
+pub(super) fn never_changes(record: &ReplicationRecord) -> Error {
+    let message = format!("{} never changes: there is nothing to demote or to resync", record.what());
+    Error::failed_precondition(message).with_reason(Reason::Incompatible)
+}

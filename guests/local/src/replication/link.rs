@@ -1,0 +1,298 @@
+//! The link directory: what this site writes there, and what it reads of the other.
+//!
+//! It owns the paths and the way of writing. Nothing here decides; what is read may be damaged, and
+//! whoever reads it is told the name of the file.
+
+use std::io;
+
+use drivebay_sdk::{Error, Reason, Result};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use super::envelope;
+use super::record::{Mark, ReplicationRecord};
+use super::standing::{Peer, Told};
+use super::wire::{RoleText, SiteText};
+use crate::backend::Backend;
+use crate::record::{Decoded, FORMAT, Moment};
+use crate::{ids, record};
+
+/// Seconds between two heartbeats.
+pub(super) const BEAT: i64 = 5;
+
+/// So many heartbeats without a sign make a site silent.
+const MOST_MISSED: i64 = 3;
+
+/// The key of the state under which the heartbeats are remembered.
+const HEARD: &str = "heartbeat";
+
+/// In the pool: that this site has a place in the link directory.
+#[derive(Serialize, Deserialize)]
+struct JoinedRecord {
+    format: u32,
+    link: String,
+}
+
+/// In the state: this site's last heartbeat, and the other's.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Heard {
+    format: u32,
+    pub(super) own: Moment,
+    pub(super) peer: Option<String>,
+    peer_beat: Option<Moment>,
+    /// When the other's heartbeat was seen to change.
+    changed: Moment,
+}
+
+/// A text that stands in the link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Written {
+    /// The SHA-256 of the file.
+    pub(super) digest: String,
+    pub(super) change: Change,
+}
+
+/// Whether a text had to be written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Change {
+    None,
+    Made,
+}
+
+impl Backend<'_> {
+    /// The link directory. `failed-precondition`: there is none.
+    pub(super) fn link(&self) -> Result<&str> {
+        self.settings
+            .link
+            .as_deref()
+            .ok_or_else(|| Error::failed_precondition("there is no second site: the setting link names no directory"))
+    }
+
+    pub(super) fn site_folder(&self, site: &str) -> Result<String> {
+        Ok(format!("{}/sites/{site}", self.link()?))
+    }
+
+    pub(super) fn own_folder(&self) -> Result<String> {
+        self.site_folder(self.pool_id()?)
+    }
+
+    pub(super) fn role_file(&self, site: &str, uid: &str) -> Result<String> {
+        Ok(format!("{}/replications/{uid}/role.json", self.site_folder(site)?))
+    }
+
+    /// The folder of a transfer that a site sends.
+    pub(super) fn transfer_folder(&self, site: &str, uid: &str, mark: Mark) -> Result<String> {
+        Ok(format!("{}/replications/{uid}/{mark}", self.site_folder(site)?))
+    }
+
+    /// Makes this site's place in the link directory, once. `unavailable`: it had one, and that is
+    /// gone: another directory, or nothing, stands where the link was.
+    pub(super) fn join_link(&self) -> Result<()> {
+        let (folder, mark) = (self.own_folder()?, self.pool_file("link.json"));
+        let joined = self.read_record::<JoinedRecord>(&mark)?;
+        let here = matches!(&joined, Some(Ok(joined)) if Some(&joined.link) == self.settings.link.as_ref());
+        if self.disk.status(&folder).map_err(|error| of_link(&folder, &error))?.is_some() {
+            if here {
+                return Ok(());
+            }
+        } else if here {
+            return Err(unreachable_link(format!(
+                "the link directory {} is gone (remove {mark} to begin anew with another)",
+                self.link()?
+            )));
+        }
+        self.make_link_directories(&format!("{folder}/replications"))?;
+        self.make_link_directories(&format!("{folder}/news"))?;
+        self.make_link_directories(&format!("{folder}/temporary"))?;
+        self.replace(&mark, &JoinedRecord { format: FORMAT, link: self.link()?.to_owned() })
+    }
+
+    pub(super) fn make_link_directories(&self, path: &str) -> Result<()> {
+        match (self.disk.make_directory(path), path.rsplit_once('/')) {
+            (Ok(()), _) => Ok(()),
+            (Err(error), Some((parent, _)))
+                if error.kind() == io::ErrorKind::NotFound && parent.len() > self.link()?.len() =>
+            {
+                self.make_link_directories(parent)?;
+                self.disk.make_directory(path).map_err(|error| of_link(path, &error))
+            }
+            (Err(error), _) => Err(of_link(path, &error)),
+        }
+    }
+
+    /// Writes a text of this site whole, unless it stands there already as it should.
+    pub(super) fn write_link<T: Serialize>(&self, path: &str, text: &T) -> Result<Written> {
+        let sealed = envelope::seal(text)?;
+        let digest = envelope::digest(&sealed);
+        if self.disk.read(path).map_err(|error| of_link(path, &error))?.as_ref() == Some(&sealed) {
+            return Ok(Written { digest, change: Change::None });
+        }
+        let temporary = format!("{}/temporary/{}", self.own_folder()?, ids::make(self.host.random()?));
+        let written = self.disk.write(&temporary, &sealed).and_then(|()| self.disk.rename(&temporary, path));
+        written.map_err(|error| of_link(path, &error))?;
+        self.host.sync(path).map_err(|error| unreachable_link(format!("cannot sync {path}: {}", error.message)))?;
+        Ok(Written { digest, change: Change::Made })
+    }
+
+    /// Reads a text; none: it is not there.
+    pub(super) fn read_link<T: DeserializeOwned>(&self, path: &str) -> Result<Option<Decoded<T>>> {
+        Ok(self.read_link_bytes(path)?.map(|bytes| envelope::open(&bytes)))
+    }
+
+    pub(super) fn read_link_bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
+        self.disk.read(path).map_err(|error| of_link(path, &error))
+    }
+
+    /// The names in a folder of the link, in order; none if it is not there.
+    pub(super) fn list_link(&self, folder: &str) -> Result<Vec<String>> {
+        let listed = self.disk.list(folder).map_err(|error| of_link(folder, &error))?;
+        Ok(listed.unwrap_or_default().into_iter().map(|entry| entry.name).collect())
+    }
+
+    /// Removes a folder of files from the link.
+    pub(super) fn remove_link_folder(&self, folder: &str) -> Result<()> {
+        for name in self.list_link(folder)? {
+            let path = format!("{folder}/{name}");
+            self.disk.remove_file(&path).map_err(|error| of_link(&path, &error))?;
+        }
+        self.disk.remove_directory(folder).map_err(|error| of_link(folder, &error))
+    }
+
+    /// The other site; none: it has not come yet. `failed-precondition`: there are several.
+    pub(super) fn other_site(&self) -> Result<Option<String>> {
+        let own = self.pool_id()?;
+        let mut others = self.list_link(&format!("{}/sites", self.link()?))?;
+        others.retain(|site| site != own && ids::is_well_formed(site));
+        match others.as_slice() {
+            [] => Ok(None),
+            [one] => Ok(Some(one.clone())),
+            _ => Err(Error::failed_precondition(format!(
+                "the link directory has more than two sites: {}",
+                others.join(", ")
+            ))),
+        }
+    }
+
+    /// The other side of a replication. What cannot be reached has said nothing and is silent.
+    pub(super) fn peer_of(&self, record: &ReplicationRecord) -> Peer {
+        self.look_at_peer(record).unwrap_or(Peer { heard: false, told: Told::Nothing })
+    }
+
+    /// As `peer_of`. `unavailable`: the link cannot be read.
+    pub(super) fn look_at_peer(&self, record: &ReplicationRecord) -> Result<Peer> {
+        self.join_link()?;
+        let site = match &record.peer {
+            Some(site) => Some(site.clone()),
+            None => self.other_site()?,
+        };
+        let Some(site) = site else {
+            return Ok(Peer { heard: false, told: Told::Nothing });
+        };
+        Ok(Peer { heard: self.is_heard(&site)?, told: self.told_by(&site, &record.uid)? })
+    }
+
+    pub(super) fn told_by(&self, site: &str, uid: &str) -> Result<Told> {
+        let path = self.role_file(site, uid)?;
+        Ok(match self.read_link::<RoleText>(&path)? {
+            None => Told::Nothing,
+            Some(Ok(text)) if text.uid == uid => Told::Role(Box::new(text)),
+            Some(Ok(_)) => Told::Unreadable(format!("{path}: it is of another replication")),
+            Some(Err(why)) => Told::Unreadable(format!("{path}: {why}")),
+        })
+    }
+
+    /// Whether a site has given a sign within three heartbeats. A sign that is new since the last
+    /// look is of now; the clocks of the two sites are never compared.
+    pub(super) fn is_heard(&self, site: &str) -> Result<bool> {
+        let heard = self.heartbeats()?;
+        let beat = self.beat_of(site)?;
+        if beat.is_none() || heard.peer.as_deref() != Some(site) || beat != heard.peer_beat {
+            return Ok(beat.is_some());
+        }
+        let age = self.host.now().seconds.saturating_sub(heard.changed.seconds);
+        Ok(age <= MOST_MISSED * BEAT)
+    }
+
+    fn beat_of(&self, site: &str) -> Result<Option<Moment>> {
+        let path = format!("{}/site.json", self.site_folder(site)?);
+        let text = self.read_link::<SiteText>(&path)?.and_then(std::result::Result::ok);
+        Ok(text.filter(|text| text.site == site).map(|text| text.beat))
+    }
+
+    /// What is remembered of the heartbeats.
+    pub(super) fn heartbeats(&self) -> Result<Heard> {
+        let known = self.host.get(HEARD)?;
+        Ok(known.and_then(|bytes| record::decode(&bytes).ok()).unwrap_or_default())
+    }
+
+    /// Gives a sign, and notes the other's.
+    pub(super) fn beat(&self) -> Result<()> {
+        let now = self.host.now();
+        let mut heard = Heard { format: FORMAT, own: now, ..self.heartbeats()? };
+        let given = self.give_sign(now);
+        let other = given.and_then(|()| self.other_site());
+        if let Ok(Some(site)) = &other {
+            let beat = self.beat_of(site)?;
+            if heard.peer.as_ref() != Some(site) || heard.peer_beat != beat {
+                heard.changed = now;
+            }
+            heard.peer = Some(site.clone());
+            heard.peer_beat = beat;
+        }
+        let noted = drivebay_sdk::state::Commit::new().put(HEARD, record::encode(&heard)?);
+        self.host.commit(&noted)?;
+        other.map(|_| ())
+    }
+
+    fn give_sign(&self, now: Moment) -> Result<()> {
+        self.join_link()?;
+        let site = self.pool_id()?.to_owned();
+        let path = format!("{}/site.json", self.own_folder()?);
+        self.write_link(&path, &SiteText { format: FORMAT, site, beat: now }).map(|_| ())
+    }
+
+    /// How often a site has rung for each replication.
+    pub(super) fn news_of(&self, site: &str) -> Result<Vec<(String, u64)>> {
+        let names = self.list_link(&format!("{}/news", self.site_folder(site)?))?;
+        let parsed = names.iter().filter_map(|name| {
+            let (uid, count) = name.split_once('-')?;
+            Some((uid.to_owned(), count.parse().ok()?))
+        });
+        Ok(parsed.collect())
+    }
+
+    /// Tells the other side that there is something new to look at. Only a hint: it looks by itself
+    /// as well, so a lost one costs some seconds.
+    pub(super) fn ring_peer(&self, uid: &str) -> Result<()> {
+        let own = self.pool_id()?.to_owned();
+        let folder = format!("{}/news", self.own_folder()?);
+        let known = self.news_of(&own)?.into_iter().filter(|(of, _)| of == uid).map(|(_, count)| count).max();
+        let next = format!("{folder}/{uid}-{}", known.unwrap_or_default().saturating_add(1));
+        let rung = match known {
+            Some(count) => self.disk.rename(&format!("{folder}/{uid}-{count}"), &next),
+            None => self.disk.make_file(&next, 0),
+        };
+        rung.map_err(|error| of_link(&next, &error))
+    }
+
+    /// Ends the ringing for a replication that is over.
+    pub(super) fn hush(&self, uid: &str) -> Result<()> {
+        let own = self.pool_id()?.to_owned();
+        for (of, count) in self.news_of(&own)?.into_iter().filter(|(of, _)| of == uid) {
+            let path = format!("{}/news/{of}-{count}", self.own_folder()?);
+            self.disk.remove_file(&path).map_err(|error| of_link(&path, &error))?;
+        }
+        Ok(())
+    }
+}
+
+/// The link did not do it.
+pub(super) fn of_link(path: &str, error: &io::Error) -> Error {
+    unreachable_link(format!("the link failed at {path}: {error}"))
+}
+
+/// The other side cannot be reached.
+pub(super) fn unreachable_link(message: String) -> Error {
+    Error::unavailable(message).with_reason(Reason::PeerUnreachable)
+}

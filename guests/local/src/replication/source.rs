@@ -1,0 +1,161 @@
+//! What is replicated: finding it, and saying what a copy of it must be like.
+//!
+//! It also owns the refusals that a copy's role brings for everybody else: what is secondary here is
+//! used by nobody.
+
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::record::{Kind, ReplicationRecord, Role};
+use super::wire::{CutText, MemberText};
+use crate::backend::Backend;
+use crate::pool::{IMAGE, Section};
+use crate::record::{Content, FileSystemMark, SnapshotRecord, Uuid, VolumeRecord};
+use crate::refusal;
+
+impl Backend<'_> {
+    /// The ids of a source's members. `not-found`: there is no such source.
+    pub(super) fn members_of_source(&self, kind: Kind, id: &str) -> Result<Vec<String>> {
+        Ok(match kind {
+            Kind::Volume => vec![self.volume(id)?.id],
+            Kind::Snapshot => vec![self.snapshot(id)?.id],
+            Kind::Group => {
+                let group = self.volume_group(id)?;
+                self.members_present(&group)?.into_iter().map(|volume| volume.id).collect()
+            }
+        })
+    }
+
+    /// The group through which a source is replicated; none: it is not, or by itself.
+    pub(super) fn through_group(&self, kind: Kind, id: &str) -> Result<Option<ReplicationRecord>> {
+        if kind != Kind::Volume {
+            return Ok(None);
+        }
+        let volume = self.find_volume(id)?;
+        let group = volume.map(|volume| self.group_of(&volume)).transpose()?.flatten();
+        group.map_or(Ok(None), |group| self.replication_of(Section::VolumeGroups, &group.id))
+    }
+
+    /// The image of a member.
+    pub(super) fn member_image(&self, kind: Kind, id: &str) -> String {
+        let section = if kind == Kind::Snapshot { Section::Snapshots } else { Section::Volumes };
+        self.file(section, id, IMAGE)
+    }
+
+    /// What copies of the members must be like.
+    pub(super) fn member_texts(&self, record: &ReplicationRecord) -> Result<Vec<MemberText>> {
+        let mut texts = Vec::new();
+        for pair in &record.members {
+            let text = match record.kind {
+                Kind::Snapshot => self.find_snapshot(&pair.here)?.map(|snapshot| of_snapshot(&snapshot)),
+                Kind::Volume | Kind::Group => {
+                    self.find_volume(&pair.here)?.map(|volume| self.of_volume(&volume)).transpose()?
+                }
+            };
+            texts.extend(text.map(|text| MemberText { there: pair.there.clone(), ..text }));
+        }
+        Ok(texts)
+    }
+
+    fn of_volume(&self, volume: &VolumeRecord) -> Result<MemberText> {
+        let mark = self.read_record::<FileSystemMark>(&self.mark_file(Section::Volumes, &volume.id))?;
+        let mark = mark.and_then(std::result::Result::ok);
+        let renewed = mark.as_ref().is_some_and(|mark| mark.renewed);
+        let grown = mark.map_or(0, |mark| mark.bytes);
+        Ok(MemberText {
+            here: volume.id.clone(),
+            there: String::new(),
+            content: volume.content.clone(),
+            bytes: volume.capacity_bytes,
+            asked_bytes: volume.asked_bytes,
+            file_system_bytes: volume.file_system_bytes.max(grown),
+            uuid: if renewed { Uuid::Own } else { volume.uuid },
+            cut: None,
+        })
+    }
+
+    /// Refuses to replicate what has no blocks.
+    pub(super) fn check_replicable(&self, kind: Kind, members: &[String]) -> Result<()> {
+        for id in members {
+            let content = match kind {
+                Kind::Snapshot => self.snapshot(id)?.content,
+                Kind::Volume | Kind::Group => self.volume(id)?.content,
+            };
+            if content == Content::Directory {
+                let message = format!("{id} is a directory, and only images can be replicated");
+                return Err(Error::invalid_argument(message).with_reason(Reason::Incompatible));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses the use of a volume that is a copy here, or was one and never became whole.
+    pub(crate) fn check_usable_here(&self, volume: &VolumeRecord) -> Result<()> {
+        let id = &volume.id;
+        if self.is_torso(Section::Volumes, id)? {
+            let message = format!("volume {id} is a copy of which no transfer was ever whole; delete it");
+            return Err(Error::failed_precondition(message));
+        }
+        let own = self.replication_of(Section::Volumes, id)?;
+        let record = match own {
+            Some(record) => Some(record),
+            None if volume.group.is_some() => self.through_group(Kind::Volume, id)?,
+            None => None,
+        };
+        match record {
+            Some(record) if record.role != Role::Primary => {
+                let message = format!("volume {id} is secondary here: it is a copy until it is promoted");
+                Err(Error::failed_precondition(message).with_reason(Reason::ReadOnly))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// Refuses a copy of what has never been whole.
+    pub(crate) fn check_contents_whole(&self, volume: &VolumeRecord) -> Result<()> {
+        let own = self.replication_of(Section::Volumes, &volume.id)?;
+        let record = own.map_or_else(|| self.through_group(Kind::Volume, &volume.id), |record| Ok(Some(record)))?;
+        let applying = record.as_ref().is_some_and(|record| record.applying.is_some());
+        if self.is_torso(Section::Volumes, &volume.id)? || applying || record.is_some_and(|record| !record.whole) {
+            let message = format!("volume {} is a copy of which no transfer is whole yet", volume.id);
+            return Err(Error::failed_precondition(message));
+        }
+        Ok(())
+    }
+
+    /// Refuses the use of a snapshot that came from another site and is not promoted here.
+    pub(crate) fn check_snapshot_usable(&self, snapshot: &SnapshotRecord) -> Result<()> {
+        if self.is_held(snapshot)? {
+            let message = format!("snapshot {} is a copy from another site: promote it first", snapshot.id);
+            return Err(Error::failed_precondition(message).with_reason(Reason::ReadOnly));
+        }
+        Ok(())
+    }
+
+    /// Whether a snapshot waits for its promotion.
+    pub(crate) fn is_held(&self, snapshot: &SnapshotRecord) -> Result<bool> {
+        let record = self.replication_of(Section::Snapshots, &snapshot.id)?;
+        Ok(record.is_some_and(|record| record.role != Role::Primary))
+    }
+
+    /// Refuses to delete a snapshot that is replicated.
+    pub(crate) fn check_snapshot_free(&self, snapshot: &SnapshotRecord) -> Result<()> {
+        if self.is_replicated(Section::Snapshots, &snapshot.id)? {
+            let message = format!("snapshot {} is replicated; disable that first", snapshot.id);
+            return Err(refusal::in_use(message));
+        }
+        Ok(())
+    }
+}
+
+fn of_snapshot(snapshot: &SnapshotRecord) -> MemberText {
+    MemberText {
+        here: snapshot.id.clone(),
+        there: String::new(),
+        content: snapshot.content.clone(),
+        bytes: snapshot.size_bytes,
+        asked_bytes: snapshot.asked_bytes,
+        file_system_bytes: snapshot.file_system_bytes,
+        uuid: Uuid::Own,
+        cut: Some(CutText { volume: snapshot.source_volume.clone(), created: snapshot.created }),
+    }
+}

@@ -1,0 +1,256 @@
+//! Records of replications in the pool, and the agenda in the state.
+//!
+//! A small pointer beside each source says which replication is its own. The agenda is an index: it
+//! holds what `list-due` must know, so that asking costs one look at the state.
+
+use drivebay_sdk::background::ObjectKind;
+use drivebay_sdk::state::Commit;
+use drivebay_sdk::types::Instant;
+use drivebay_sdk::{Error, Result};
+use serde::{Deserialize, Serialize};
+
+use super::record::{Kind, Mark, ReplicationRecord, Role};
+use crate::backend::Backend;
+use crate::disk::Type;
+use crate::pool::{Progress, Section};
+use crate::record::{self, FORMAT, Moment};
+use crate::refusal;
+
+/// What the keys of the agenda begin with.
+pub(super) const AGENDA: &str = "replication/";
+
+/// The key that holds the pool's id while the agenda is complete.
+const COMPLETE: &str = "replications";
+
+/// So many entries of the state are read at a time.
+const CHUNK: usize = 1_000;
+
+/// Beside a source: its replication.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+struct PointerRecord {
+    format: u32,
+    /// Empty: it is a copy that never became whole.
+    uid: String,
+}
+
+/// Which step comes next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) enum Step {
+    /// Short, under the source's lock.
+    Tend,
+    /// Long, on files that nobody else uses.
+    Move,
+}
+
+/// An entry of the agenda.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Due {
+    format: u32,
+    pub(super) uid: String,
+    pub(super) step: Step,
+    pub(super) at: Moment,
+    /// What `tend` locks.
+    pub(super) objects: Vec<(Kind, String)>,
+    /// The count of the peer's ringing that has been looked at.
+    pub(super) seen: u64,
+}
+
+impl Backend<'_> {
+    /// A file of a replication in the pool.
+    pub(super) fn replication_file(&self, uid: &str, name: &str) -> String {
+        self.file(Section::Replications, uid, name)
+    }
+
+    /// The folder of the images of a cut, or of a transfer that comes in.
+    pub(super) fn cut_folder(&self, uid: &str, mark: Mark) -> String {
+        self.replication_file(uid, &format!("cut-{mark}"))
+    }
+
+    /// A replication; none: there is none. `failed-precondition`: its record is of no use.
+    pub(super) fn find_replication(&self, uid: &str) -> Result<Option<ReplicationRecord>> {
+        let path = self.record_file(Section::Replications, uid);
+        match self.read_record(&path)? {
+            None => Ok(None),
+            Some(Ok(record)) => Ok(Some(record)),
+            Some(Err(why)) => Err(Error::failed_precondition(format!("{path}: {why}"))),
+        }
+    }
+
+    /// The replication of a source; none: it is not replicated.
+    pub(crate) fn replication_of(&self, section: Section, id: &str) -> Result<Option<ReplicationRecord>> {
+        let Some(uid) = self.pointer(section, id)?.filter(|uid| !uid.is_empty()) else {
+            return Ok(None);
+        };
+        Ok(self.find_replication(&uid)?.filter(|record| record.role != Role::Disabled && record.source == id))
+    }
+
+    pub(crate) fn is_replicated(&self, section: Section, id: &str) -> Result<bool> {
+        Ok(self.replication_of(section, id)?.is_some())
+    }
+
+    /// Refuses what is done to volumes that are not replicated only.
+    pub(crate) fn check_not_replicated(&self, volume: &str) -> Result<()> {
+        if self.is_replicated(Section::Volumes, volume)? {
+            let message = format!("volume {volume} is replicated; disable that first");
+            return Err(refusal::in_use(message));
+        }
+        Ok(())
+    }
+
+    fn pointer(&self, section: Section, id: &str) -> Result<Option<String>> {
+        if !crate::ids::is_well_formed(id) {
+            return Ok(None);
+        }
+        let path = self.file(section, id, "replication.json");
+        match self.read_record::<PointerRecord>(&path)? {
+            None => Ok(None),
+            Some(Ok(pointer)) => Ok(Some(pointer.uid)),
+            Some(Err(why)) => Err(Error::failed_precondition(format!("{path}: {why}"))),
+        }
+    }
+
+    /// Whether an object is a copy that never became whole and is no longer replicated.
+    pub(super) fn is_torso(&self, section: Section, id: &str) -> Result<bool> {
+        Ok(self.pointer(section, id)?.is_some_and(|uid| uid.is_empty()))
+    }
+
+    /// Says beside a source which replication is its own; none: it is a copy that never became whole.
+    pub(super) fn point(&self, section: Section, id: &str, uid: Option<&str>) -> Result<()> {
+        let pointer = PointerRecord { format: FORMAT, uid: uid.unwrap_or_default().to_owned() };
+        self.make_directories(&self.directory(section, id))?;
+        self.replace(&self.file(section, id, "replication.json"), &pointer)
+    }
+
+    /// Takes that back.
+    pub(super) fn unpoint(&self, section: Section, id: &str) -> Result<()> {
+        let path = self.file(section, id, "replication.json");
+        if self.has_file(&path)? {
+            self.remove_file(&path)?;
+            self.sync_directory_of(&path)?;
+        }
+        Ok(())
+    }
+
+    /// Makes a record what it says; durable when it returns.
+    pub(super) fn save(&self, record: &ReplicationRecord) -> Result<()> {
+        self.replace(&self.record_file(Section::Replications, &record.uid), record)
+    }
+
+    /// Removes all that is left of a replication.
+    pub(super) fn forget_replication(&self, uid: &str) -> Result<()> {
+        self.erase(Section::Replications, uid)?;
+        self.host.commit(&Commit::new().delete(agenda_key(uid)))
+    }
+
+    /// Removes the cuts of a replication that are not among these.
+    pub(super) fn sweep_cuts(&self, uid: &str, kept: &[Mark]) -> Result<Progress> {
+        let folder = self.directory(Section::Replications, uid);
+        let kept: Vec<String> = kept.iter().map(|mark| format!("cut-{mark}")).collect();
+        for entry in self.entries_of(&folder)? {
+            if entry.name.starts_with("cut-")
+                && !kept.contains(&entry.name)
+                && self.remove_tree(&format!("{folder}/{}", entry.name), Type::Directory)? == Progress::UnderWay
+            {
+                return Ok(Progress::UnderWay);
+            }
+        }
+        Ok(Progress::Done)
+    }
+
+    /// Writes down when the next step of a replication is due.
+    pub(super) fn put_on_agenda(&self, record: &ReplicationRecord, step: Step, due: Moment, seen: u64) -> Result<()> {
+        let entry = entry_of(record, step, due, seen);
+        self.host.commit(&Commit::new().put(agenda_key(&record.uid), record::encode(&entry)?))
+    }
+
+    /// As `put_on_agenda`, unless somebody has changed the entry since it was `known`.
+    pub(super) fn put_back(&self, record: &ReplicationRecord, known: &Due, entry: (Step, Moment, u64)) -> Result<()> {
+        let (step, due, seen) = entry;
+        let entry = entry_of(record, step, due, seen);
+        let key = agenda_key(&record.uid);
+        let commit = Commit::new().expect(&key, Some(record::encode(known)?)).put(&key, record::encode(&entry)?);
+        match self.host.commit(&commit) {
+            Err(error) if error.code == drivebay_sdk::ErrorCode::Aborted => Ok(()),
+            done => done,
+        }
+    }
+
+    /// An entry of the agenda; none: it has none.
+    pub(super) fn agenda_of(&self, uid: &str) -> Result<Option<Due>> {
+        Ok(self.host.get(&agenda_key(uid))?.and_then(|bytes| record::decode(&bytes).ok()))
+    }
+
+    /// The whole agenda.
+    pub(super) fn agenda(&self) -> Result<Vec<Due>> {
+        let mut all = Vec::new();
+        let mut after: Option<String> = None;
+        loop {
+            let entries = self.host.range(AGENDA, after.as_deref(), CHUNK)?;
+            all.extend(entries.iter().filter_map(|entry| record::decode::<Due>(&entry.value).ok()));
+            match entries.last() {
+                Some(last) if entries.len() == CHUNK => after = Some(last.key.clone()),
+                _ => return Ok(all),
+            }
+        }
+    }
+
+    /// Makes the agenda anew from the pool, if it is not known to be complete.
+    pub(super) fn restore_agenda(&self) -> Result<()> {
+        let pool = self.pool_id()?.to_owned();
+        if self.host.get(COMPLETE)?.as_deref() == Some(pool.as_bytes()) {
+            return Ok(());
+        }
+        let now = self.host.now();
+        for bucket in self.entries_of(&self.section(Section::Replications))? {
+            let folder = format!("{}/{}", self.section(Section::Replications), bucket.name);
+            for entry in self.entries_of(&folder)? {
+                match self.find_replication(&entry.name) {
+                    Ok(Some(record)) => self.put_on_agenda(&record, Step::Tend, now, 0)?,
+                    // Only its folder is there: nobody was told of it.
+                    Ok(None) => self.erase(Section::Replications, &entry.name)?,
+                    Err(error) => self.host.warn("replication", &error.message),
+                }
+            }
+        }
+        self.host.commit(&Commit::new().put(COMPLETE, pool))
+    }
+
+    /// Lets the next background step look at every replication again.
+    pub(crate) fn doubt_agenda(&self) -> Result<()> {
+        match self.host.get(COMPLETE)? {
+            Some(_) => self.host.commit(&Commit::new().delete(COMPLETE)),
+            None => Ok(()),
+        }
+    }
+}
+
+fn agenda_key(uid: &str) -> String {
+    format!("{AGENDA}{uid}")
+}
+
+fn entry_of(record: &ReplicationRecord, step: Step, due: Moment, seen: u64) -> Due {
+    let mut objects = vec![(record.kind, record.source.clone())];
+    if record.kind == Kind::Group {
+        objects.extend(record.members.iter().map(|pair| (Kind::Volume, pair.here.clone())));
+    }
+    if record.role == Role::Disabled {
+        objects.clear();
+    }
+    Due { format: FORMAT, uid: record.uid.clone(), step, at: due, objects, seen }
+}
+
+/// What the host locks for a source or a member.
+pub(super) fn lock_kind(kind: Kind) -> ObjectKind {
+    match kind {
+        Kind::Volume => ObjectKind::Volume,
+        Kind::Group => ObjectKind::VolumeGroup,
+        Kind::Snapshot => ObjectKind::Snapshot,
+    }
+}
+
+/// A moment as the contract has it.
+pub(super) fn instant(moment: Moment) -> Instant {
+    moment.into()
+}

@@ -1,0 +1,357 @@
+//! The short step: looks at both sides, does what is due, says what comes next.
+//!
+//! It runs under the source's lock, so it may change the record; it never waits for bytes. Whatever
+//! it cannot do now it leaves as it is and comes again.
+
+use drivebay_sdk::Result;
+
+use super::link::Change;
+use super::record::{Kind, ReplicationRecord, Role, Sending, Synced};
+use super::schedule::next_due;
+use super::standing::{Peer, accepts, claims, has_arrived, is_superseded, unanswered};
+use super::store::Step;
+use super::wire::{Complaint, RoleText};
+use crate::backend::Backend;
+use crate::pool::Progress;
+use crate::record::{FORMAT, Moment};
+
+/// Seconds until a replication is looked at again without a cause.
+const IDLE: i64 = 10;
+
+/// Seconds until something is tried again that the other side or the pool did not allow.
+const AGAIN: i64 = 5;
+
+/// What a primary says while the other side was promoted as well.
+pub(super) const SPLIT: &str = "both sides were promoted: demote the losing side, then resync it";
+
+/// The next step, and how many seconds from now.
+type Next = (Step, i64);
+
+impl Backend<'_> {
+    /// Does what is due for a replication. None: it is over.
+    pub(super) fn tend(&self, uid: &str) -> Result<Option<(ReplicationRecord, Step, Moment)>> {
+        self.open_index()?;
+        let Some(mut record) = self.find_replication(uid)? else {
+            self.forget_replication(uid)?;
+            return Ok(None);
+        };
+        self.settle_record(&mut record)?;
+        let peer = self.look_at_peer(&record);
+        let now = self.host.now();
+        let next = match (peer, record.role) {
+            (Err(error), _) => {
+                self.note_trouble(&mut record, &error.message)?;
+                (Step::Tend, AGAIN)
+            }
+            (Ok(peer), Role::Disabled) => match self.tend_disabled(&record, &peer)? {
+                Some(next) => next,
+                None => return Ok(None),
+            },
+            (Ok(peer), Role::Primary) => self.tend_and_publish(&mut record, &peer, Self::tend_primary)?,
+            (Ok(peer), _) => self.tend_and_publish(&mut record, &peer, Self::tend_secondary)?,
+        };
+        let (step, seconds) = next;
+        let due = Moment { seconds: now.seconds.saturating_add(seconds), ..now };
+        Ok(Some((record, step, due)))
+    }
+
+    fn tend_and_publish(
+        &self,
+        record: &mut ReplicationRecord,
+        peer: &Peer,
+        tend: fn(&Self, &mut ReplicationRecord, &Peer) -> Result<Next>,
+    ) -> Result<Next> {
+        self.learn(record, peer)?;
+        let next = tend(self, record, peer)?;
+        self.publish_role(record)?;
+        self.sweep(record)?;
+        Ok(next)
+    }
+
+    /// Brings a record back from what a call that died has left: a promotion that was only
+    /// announced is none, a transfer that was being put in place is finished.
+    pub(super) fn settle_record(&self, record: &mut ReplicationRecord) -> Result<()> {
+        self.finish_applying(record)?;
+        if record.role == Role::Promoting {
+            record.role = Role::Secondary;
+            self.save(record)?;
+        }
+        Ok(())
+    }
+
+    /// Takes up what the peer says of itself: which site it is, and its ids of the members.
+    fn learn(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<()> {
+        let before = record.clone();
+        if let Some(told) = peer.told.role() {
+            if record.peer.is_none() {
+                record.peer = self.other_site()?;
+            }
+            for pair in record.members.iter_mut().filter(|pair| pair.there.is_empty()) {
+                let known = told.members.iter().find(|member| member.there == pair.here);
+                pair.there = known.map(|member| member.here.clone()).unwrap_or_default();
+            }
+        }
+        if *record == before { Ok(()) } else { self.save(record) }
+    }
+
+    fn tend_primary(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<Next> {
+        let Some(told) = peer.told.role() else {
+            return Ok((Step::Tend, AGAIN));
+        };
+        if told.role == Role::Disabled {
+            self.note_trouble(record, "the peer has disabled this replication")?;
+            return Ok((Step::Tend, IDLE));
+        }
+        let wish = unanswered(record, told);
+        if record.kind != Kind::Snapshot && is_superseded(record, told) {
+            if wish.is_none() {
+                self.note_trouble(record, SPLIT)?;
+                return Ok((Step::Tend, AGAIN));
+            }
+            // The client has decided for this side: from now on its word is the newer one.
+            record.epoch = record.next_epoch(told.epoch);
+            record.sending = None;
+            self.save(record)?;
+        }
+        if let Some(next) = self.tend_sending(record, told)? {
+            return Ok(next);
+        }
+        if wish.is_none() && record.kind == Kind::Snapshot && record.synced.is_some() {
+            return Ok((Step::Tend, IDLE));
+        }
+        let due = self.seconds_until_cut(record);
+        if wish.is_none() && due > 0 {
+            return Ok((Step::Tend, due.min(IDLE)));
+        }
+        self.try_cut(record, told)
+    }
+
+    /// Seconds until the schedule wants a cut; none have been made: now.
+    fn seconds_until_cut(&self, record: &ReplicationRecord) -> i64 {
+        let Some(last) = record.last_cut else {
+            return 0;
+        };
+        let due = next_due(record.terms.start, record.terms.interval, record.since, last);
+        due.seconds.saturating_sub(self.host.now().seconds)
+    }
+
+    fn try_cut(&self, record: &mut ReplicationRecord, told: &RoleText) -> Result<Next> {
+        match self.cut_next(record, Some(told)) {
+            Ok(Progress::Done) => Ok((Step::Move, 0)),
+            Ok(Progress::UnderWay) => Ok((Step::Tend, 1)),
+            Err(error) => {
+                self.note_trouble(record, &format!("no cut is possible now: {}", error.message))?;
+                Ok((Step::Tend, AGAIN))
+            }
+        }
+    }
+
+    /// What is to be done for a cut on its way; none: there is none, or it is over.
+    fn tend_sending(&self, record: &mut ReplicationRecord, told: &RoleText) -> Result<Option<Next>> {
+        let Some(sending) = record.sending.clone() else {
+            return Ok(None);
+        };
+        if has_arrived(told, sending.mark) {
+            self.close_sending(record, &sending)?;
+            return Ok(None);
+        }
+        if let Some(complaint) = told.complaint.as_ref().filter(|complaint| complaint.mark == sending.mark) {
+            return self.resend(record, told, &complaint.why).map(Some);
+        }
+        if unanswered(record, told).is_some() || (record.role != Role::Primary && claims(told)) {
+            record.sending = None;
+            self.save(record)?;
+            return Ok(None);
+        }
+        let sent = self.sent(record, &sending)?;
+        if !sent.trouble.is_empty() {
+            self.note_trouble(record, &sent.trouble)?;
+        }
+        Ok(Some(if sent.closed { (Step::Tend, AGAIN) } else { (Step::Move, 0) }))
+    }
+
+    /// The peer has refused a transfer: the contents travel again under another mark.
+    fn resend(&self, record: &mut ReplicationRecord, told: &RoleText, why: &str) -> Result<Next> {
+        record.sending = None;
+        let next = match self.cut_next(record, Some(told)) {
+            Ok(Progress::Done) => (Step::Move, 0),
+            Ok(Progress::UnderWay) => (Step::Tend, 1),
+            Err(error) => {
+                self.host.warn("replication", &error.message);
+                (Step::Tend, AGAIN)
+            }
+        };
+        if let (Role::Secondary, Some(sending)) = (record.role, &record.sending) {
+            record.closing = Some(sending.mark);
+            record.image = Some(sending.mark);
+        }
+        record.trouble = format!("the peer refused a transfer, it is sent again: {why}");
+        self.save(record)?;
+        Ok(next)
+    }
+
+    /// The peer has all of a transfer: from now on it is what the next one builds on.
+    pub(super) fn close_sending(&self, record: &mut ReplicationRecord, sending: &Sending) -> Result<()> {
+        let now = self.host.now();
+        let seconds = u64::try_from(now.seconds.saturating_sub(sending.created.seconds)).unwrap_or_default();
+        let duration = seconds
+            .saturating_mul(1_000_000_000)
+            .saturating_add(u64::from(now.nanoseconds))
+            .saturating_sub(u64::from(sending.created.nanoseconds));
+        let bytes = self.sent(record, sending)?.bytes;
+        record.base = Some(sending.mark);
+        record.synced = Some(Synced { created: sending.created, duration, bytes });
+        record.sending = None;
+        record.trouble.clear();
+        self.save(record)
+    }
+
+    fn tend_secondary(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<Next> {
+        let Some(told) = peer.told.role() else {
+            return Ok((Step::Tend, AGAIN));
+        };
+        if told.role == Role::Disabled {
+            if record.enabled_here {
+                return Ok((Step::Tend, IDLE));
+            }
+            self.let_go(record)?;
+            return Ok((Step::Tend, 0));
+        }
+        if !record.whole {
+            self.make_copies(record, &told.members)?;
+        }
+        if let Some(next) = self.tend_sending(record, told)? {
+            return Ok(next);
+        }
+        self.apply_if_whole(record, told)?;
+        let offered = told.sending.as_ref().filter(|offer| accepts(record, told, offer));
+        let Some(offer) = offered else {
+            return Ok((Step::Tend, IDLE));
+        };
+        let received = self.received(record)?.filter(|received| received.sending == *offer);
+        let refused = received.is_some_and(|received| received.refused.is_some());
+        Ok(if refused { (Step::Tend, AGAIN) } else { (Step::Move, 0) })
+    }
+
+    /// Puts a transfer in place that is whole here and still what the peer offers.
+    pub(super) fn apply_if_whole(&self, record: &mut ReplicationRecord, told: &RoleText) -> Result<()> {
+        let Some(received) = self.received(record)?.filter(|received| received.whole.is_some()) else {
+            return Ok(());
+        };
+        if told.sending.as_ref() != Some(&received.sending) || !accepts(record, told, &received.sending) {
+            return Ok(());
+        }
+        self.apply(record, &received)
+    }
+
+    /// A replication that is over stays known until the other side has taken note.
+    fn tend_disabled(&self, record: &ReplicationRecord, peer: &Peer) -> Result<Option<Next>> {
+        self.publish_role(record)?;
+        self.sweep(record)?;
+        let told = peer.told.role().map(|told| told.role);
+        let noted = match (record.first, told) {
+            // The first side goes before the second, so that the second never takes it for new.
+            (true, told) => told == Some(Role::Disabled),
+            (false, None) => peer.heard && matches!(peer.told, super::standing::Told::Nothing),
+            (false, Some(_)) => false,
+        };
+        if !noted {
+            return Ok(Some((Step::Tend, IDLE)));
+        }
+        let own = self.pool_id()?.to_owned();
+        self.remove_link_folder(&format!("{}/replications/{}", self.site_folder(&own)?, record.uid))?;
+        self.hush(&record.uid)?;
+        self.forget_replication(&record.uid)?;
+        Ok(None)
+    }
+
+    /// Makes the role file what the record says, and tells the peer of a change.
+    pub(super) fn publish_role(&self, record: &ReplicationRecord) -> Result<()> {
+        self.join_link()?;
+        let own = self.pool_id()?.to_owned();
+        let path = self.role_file(&own, &record.uid)?;
+        if let Some((folder, _)) = path.rsplit_once('/') {
+            self.make_link_directories(folder)?;
+        }
+        let written = self.write_link(&path, &self.role_text(record)?)?;
+        if written.change == Change::Made { self.ring_peer(&record.uid) } else { Ok(()) }
+    }
+
+    fn role_text(&self, record: &ReplicationRecord) -> Result<RoleText> {
+        let received = self.received(record)?;
+        let complaint = received.and_then(|received| {
+            let mark = received.sending.mark;
+            received.refused.map(|why| Complaint { mark, why })
+        });
+        let ended = record.role == Role::Disabled;
+        Ok(RoleText {
+            format: FORMAT,
+            uid: record.uid.clone(),
+            kind: record.kind,
+            source: record.source.clone(),
+            replication_id: record.replication_id.clone(),
+            terms: record.terms.clone(),
+            role: record.role,
+            epoch: record.epoch,
+            members: if ended { Vec::new() } else { self.known_members(record)? },
+            whole: record.whole,
+            image: record.image,
+            holds: record.holds(),
+            started_from: record.started_from,
+            closing: record.closing,
+            sending: record.sending.clone(),
+            resync: record.resync,
+            complaint,
+        })
+    }
+
+    /// The members as texts; those of a copy that is not made yet are named all the same, because
+    /// the peer asks for their ids.
+    fn known_members(&self, record: &ReplicationRecord) -> Result<Vec<super::wire::MemberText>> {
+        let mut texts = self.member_texts(record)?;
+        if record.kind == Kind::Snapshot && texts.is_empty() {
+            let Some(peer) = &record.peer else {
+                return Ok(texts);
+            };
+            if let super::standing::Told::Role(told) = self.told_by(peer, &record.uid)? {
+                for member in told.members {
+                    let here = record.here_of(&member.here).unwrap_or_default();
+                    texts.push(super::wire::MemberText { there: member.here.clone(), here, ..member });
+                }
+            }
+        }
+        Ok(texts)
+    }
+
+    /// Removes cuts and transfers that nobody needs any more.
+    fn sweep(&self, record: &ReplicationRecord) -> Result<()> {
+        let mut kept = Vec::new();
+        if record.role != Role::Disabled {
+            kept.extend(record.sending.as_ref().map(|sending| sending.mark));
+            kept.extend(record.sending.as_ref().and_then(|sending| sending.base));
+            kept.extend(record.base.filter(|base| record.image != Some(*base)));
+            kept.extend(self.received(record)?.map(|received| received.sending.mark));
+        }
+        if self.sweep_cuts(&record.uid, &kept)? == Progress::UnderWay {
+            return Ok(());
+        }
+        let own = self.pool_id()?.to_owned();
+        let folder = format!("{}/replications/{}", self.site_folder(&own)?, record.uid);
+        let sending = record.sending.as_ref().map(|sending| sending.mark.to_string());
+        for name in self.list_link(&folder)? {
+            if name != "role.json" && Some(&name) != sending.as_ref() {
+                self.remove_link_folder(&format!("{folder}/{name}"))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes down what is wrong, if that is new.
+    pub(super) fn note_trouble(&self, record: &mut ReplicationRecord, words: &str) -> Result<()> {
+        if record.trouble == words {
+            return Ok(());
+        }
+        words.clone_into(&mut record.trouble);
+        self.save(record)
+    }
+}

@@ -1,0 +1,78 @@
+//! Records and role files as the tests of the decisions write them.
+
+use super::record::{Kind, Mark, ReplicationRecord, Role, Sending};
+use super::standing::{Peer, Told};
+use super::terms::{Mode, Terms};
+use super::wire::RoleText;
+use crate::record::{FORMAT, Moment};
+
+pub(super) fn mark(epoch: u64, number: u64) -> Mark {
+    Mark { epoch, number }
+}
+
+pub(super) fn terms() -> Terms {
+    Terms { mode: Mode::Async, interval: 60, start: None }
+}
+
+/// A side that has a whole copy at a mark.
+pub(super) fn own(role: Role, epoch: u64, image: Option<Mark>) -> ReplicationRecord {
+    ReplicationRecord {
+        format: FORMAT,
+        uid: "u".to_owned(),
+        kind: Kind::Volume,
+        source: "v".to_owned(),
+        replication_id: String::new(),
+        terms: terms(),
+        enabled_here: true,
+        since: Moment::default(),
+        first: true,
+        role,
+        epoch,
+        peer: Some("b".to_owned()),
+        members: Vec::new(),
+        whole: true,
+        image,
+        base: image,
+        started_from: None,
+        closing: None,
+        counter: 0,
+        sending: None,
+        applying: None,
+        resync: None,
+        resyncs: 0,
+        last_cut: None,
+        synced: None,
+        trouble: String::new(),
+    }
+}
+
+/// What another side says.
+pub(super) fn told(role: Role, epoch: u64, image: Option<Mark>) -> RoleText {
+    RoleText {
+        format: FORMAT,
+        uid: "u".to_owned(),
+        kind: Kind::Volume,
+        source: "w".to_owned(),
+        replication_id: String::new(),
+        terms: terms(),
+        role,
+        epoch,
+        members: Vec::new(),
+        whole: true,
+        image,
+        holds: image.into_iter().collect(),
+        started_from: None,
+        closing: None,
+        sending: None,
+        resync: None,
+        complaint: None,
+    }
+}
+
+pub(super) fn peer(heard: bool, told: RoleText) -> Peer {
+    Peer { heard, told: Told::Role(Box::new(told)) }
+}
+
+pub(super) fn offer(mark: Mark, base: Option<Mark>, answers: Option<u64>) -> Sending {
+    Sending { mark, base, answers, created: Moment::default() }
+}

@@ -1,0 +1,158 @@
+//! What there is to do in the background, and doing a piece of it.
+//!
+//! `list-due` reads the agenda and the peer's ringing, nothing else. A step that moves bytes locks a
+//! name that no client knows, so that it counts against the host's budget and holds nobody up.
+
+use drivebay_sdk::Result;
+use drivebay_sdk::background::{DueWorks, ObjectAccess, ObjectKind, Step as Done, Work, WorkObject};
+use drivebay_sdk::types::Instant;
+
+use super::link::BEAT;
+use super::send::Moved;
+use super::standing::{Told, accepts};
+use super::store::{Due, Step, instant, lock_kind};
+use crate::backend::Backend;
+use crate::pool::Sharing;
+use crate::record::Moment;
+
+/// The heartbeat's name.
+const BEAT_WORK: &str = "beat";
+
+/// Milliseconds between two looks at what the peer has rung for.
+const LOOK: u32 = 500;
+
+impl Backend<'_> {
+    /// `background.list-due`.
+    pub(crate) fn list_due(&self, now: Instant) -> Result<DueWorks> {
+        let now: Moment = now.into();
+        if self.settings.link.is_none() || !self.may_lead()? {
+            return Ok(DueWorks { works: Vec::new(), next: None });
+        }
+        let heard = self.heartbeats()?;
+        let beat = Moment { seconds: heard.own.seconds.saturating_add(BEAT), ..heard.own };
+        let mut works = vec![beat_work(beat)];
+        let agenda = self.agenda()?;
+        let news = match &heard.peer {
+            Some(site) => self.news_of(site).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        let access = if agenda.iter().any(|entry| entry.step == Step::Tend && entry.at <= now) {
+            self.tending_access()?
+        } else {
+            ObjectAccess::Exclusive
+        };
+        let unknown = news.iter().any(|(uid, _)| !agenda.iter().any(|entry| entry.uid == *uid));
+        let mut soonest = beat;
+        if unknown {
+            // The peer has begun something: no need to wait for the next beat.
+            soonest = Moment { seconds: heard.own.seconds.saturating_add(1), ..heard.own };
+            works = vec![beat_work(soonest)];
+        }
+        for entry in agenda {
+            let rung = news.iter().any(|(uid, count)| *uid == entry.uid && *count != entry.seen);
+            let due = if rung { now } else { entry.at };
+            soonest = soonest.min(due);
+            works.push(work(&entry, due, access));
+        }
+        let look = plus(now, LOOK);
+        Ok(DueWorks { works, next: Some(instant(soonest.max(now).min(look))) })
+    }
+
+    /// `background.run-step`.
+    pub(crate) fn run_step(&self, id: &str) -> Result<Done> {
+        match id.split_once(' ') {
+            None if id == BEAT_WORK => self.beat_once().map(|()| Done::Later),
+            Some(("tend", uid)) => self.run_tend(uid),
+            Some(("move", uid)) => self.run_move(uid),
+            _ => Ok(Done::Done),
+        }
+    }
+
+    /// Whether this host does the background work of the pool: the one that makes and deletes
+    /// volumes, or any where none does yet.
+    fn may_lead(&self) -> Result<bool> {
+        Ok(self.is_writer()? || !self.has_file(&self.pool_file("writer.json"))?)
+    }
+
+    /// Where blocks cannot be shared a cut is a copy, which a job makes after the step has ended; only
+    /// shared locks last as long.
+    fn tending_access(&self) -> Result<ObjectAccess> {
+        Ok(match self.sharing()? {
+            Sharing::Possible => ObjectAccess::Exclusive,
+            Sharing::Impossible => ObjectAccess::Shared,
+        })
+    }
+
+    fn run_tend(&self, uid: &str) -> Result<Done> {
+        let seen = self.rung_for(uid);
+        let Some((record, step, due)) = self.tend(uid)? else {
+            return Ok(Done::Done);
+        };
+        self.put_on_agenda(&record, step, due, seen)?;
+        Ok(Done::Later)
+    }
+
+    fn run_move(&self, uid: &str) -> Result<Done> {
+        let (Some(record), Some(known)) = (self.find_replication(uid)?, self.agenda_of(uid)?) else {
+            return Ok(Done::Done);
+        };
+        let seen = self.rung_for(uid);
+        let moved = match &record.sending {
+            Some(sending) => self.send(&record, sending)?,
+            None => match record.peer.as_deref().map(|site| self.told_by(site, uid)).transpose()? {
+                Some(Told::Role(told)) => match &told.sending {
+                    Some(offer) if accepts(&record, &told, offer) => self.receive(&record, &told, offer)?,
+                    _ => Moved::All,
+                },
+                _ => Moved::All,
+            },
+        };
+        let now = self.host.now();
+        match moved {
+            Moved::More => return Ok(Done::Again),
+            Moved::All => self.put_back(&record, &known, (Step::Tend, now, seen))?,
+            Moved::Waits => self.put_back(&record, &known, (Step::Move, plus(now, LOOK), seen))?,
+        }
+        Ok(Done::Later)
+    }
+
+    /// The count of the peer's ringing for a replication.
+    fn rung_for(&self, uid: &str) -> u64 {
+        let peer = self.heartbeats().ok().and_then(|heard| heard.peer);
+        let news = peer.and_then(|site| self.news_of(&site).ok()).unwrap_or_default();
+        news.into_iter().find(|(of, _)| of == uid).map(|(_, count)| count).unwrap_or_default()
+    }
+}
+
+fn beat_work(due: Moment) -> Work {
+    Work { id: BEAT_WORK.to_owned(), objects: Vec::new(), due: instant(due) }
+}
+
+fn work(entry: &Due, due: Moment, access: ObjectAccess) -> Work {
+    let (id, objects) = match entry.step {
+        Step::Tend if !entry.objects.is_empty() => {
+            let object = |(kind, id): &(super::record::Kind, String)| WorkObject {
+                kind: lock_kind(*kind),
+                id: id.clone(),
+                access,
+            };
+            (format!("tend {}", entry.uid), entry.objects.iter().map(object).collect())
+        }
+        Step::Tend => (format!("tend {}", entry.uid), vec![hidden(&entry.uid)]),
+        Step::Move => (format!("move {}", entry.uid), vec![hidden(&entry.uid)]),
+    };
+    Work { id, objects, due: instant(due) }
+}
+
+/// A name that no client can hold: ids of snapshots have no space in them.
+fn hidden(uid: &str) -> WorkObject {
+    WorkObject { kind: ObjectKind::Snapshot, id: format!("{uid} transfer"), access: ObjectAccess::Exclusive }
+}
+
+fn plus(moment: Moment, milliseconds: u32) -> Moment {
+    let nanoseconds = moment.nanoseconds.saturating_add(milliseconds.saturating_mul(1_000_000));
+    Moment {
+        seconds: moment.seconds.saturating_add(i64::from(nanoseconds / 1_000_000_000)),
+        nanoseconds: nanoseconds % 1_000_000_000,
+    }
+}

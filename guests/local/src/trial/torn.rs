@@ -1,0 +1,183 @@
+//! Killed at every step, at either site: what is whole stays whole, roles never double, and the
+//! replication goes on by itself.
+
+use super::World;
+use super::sites::*;
+use drivebay_sdk::Result;
+use drivebay_sdk::replication::Role;
+use std::rc::Rc;
+
+/// Asks for something.
+type Request = fn(&Sites, &str, &str) -> Result<()>;
+
+/// What is under way while a site dies.
+struct Case {
+    /// At which site the process dies.
+    at_a: bool,
+    /// What is asked for, at the site that dies or the other.
+    request: Request,
+    /// Contents that the copy may have besides those of the source.
+    prepare: fn(&Sites, &str, &str),
+}
+
+fn dying(sites: &Sites, at_a: bool) -> &World {
+    if at_a { &sites.a } else { &sites.b }
+}
+
+fn try_all(case: &Case) {
+    for steps in 0..400 {
+        let sites = Sites::new();
+        let (id, copy) = sites.replicated(&[("schedulingInterval", "1m")]);
+        (case.prepare)(&sites, &id, &copy);
+        let before = contents(&sites.b, &copy);
+        let source = contents(&sites.a, &id);
+        dying(&sites, case.at_a).die_after(steps);
+        let asked = (case.request)(&sites, &id, &copy);
+        sites.work(4);
+        let died = dying(&sites, case.at_a).is_dead();
+        let when = format!("after {steps} steps");
+        dying(&sites, case.at_a).restart();
+        assert!(
+            [&before, &source].contains(&&contents(&sites.b, &copy)),
+            "{when}: the copy is neither what it was nor what it should be"
+        );
+        sites.assert_one_primary(&volume(&id), &volume(&copy), &when);
+        dying(&sites, case.at_a).recover().unwrap();
+        sites.failed.borrow_mut().clear();
+        asked.or_else(|_| (case.request)(&sites, &id, &copy)).unwrap_or_else(|error| panic!("{when}: {error:?}"));
+        sites.work(70);
+        assert_eq!(contents(&sites.b, &copy), contents(&sites.a, &id), "{when}: they never meet");
+        assert_eq!(contents(&sites.a, &id), source, "{when}: the source has changed");
+        sites.assert_one_primary(&volume(&id), &volume(&copy), &format!("{when}, at the end"));
+        assert!(sites.failed.borrow().is_empty(), "{when}: {:?}", sites.failed.borrow());
+        if !died {
+            assert!(steps > 3, "nothing was changed");
+            return;
+        }
+    }
+    panic!("it never gets through");
+}
+
+fn due(sites: &Sites, id: &str, _: &str) {
+    write(&sites.a, id, 200_000, b"on its way");
+    sites.pass(60_000);
+}
+
+const NOTHING: Request = |_, _, _| Ok(());
+
+#[test]
+fn sending_a_transfer() {
+    try_all(&Case { at_a: true, request: NOTHING, prepare: due });
+}
+
+#[test]
+fn taking_a_transfer_in() {
+    try_all(&Case { at_a: false, request: NOTHING, prepare: due });
+}
+
+#[test]
+fn demoting() {
+    let prepare: fn(&Sites, &str, &str) = |sites, id, _| write(&sites.a, id, 200_000, b"the last cut");
+    try_all(&Case { at_a: true, request: |sites, id, _| sites.a.demote(volume(id)), prepare });
+}
+
+fn demoted(sites: &Sites, id: &str, _: &str) {
+    write(&sites.a, id, 200_000, b"the last cut");
+    sites.a.demote(volume(id)).unwrap();
+    sites.work(8);
+}
+
+#[test]
+fn promoting_the_copy() {
+    try_all(&Case { at_a: false, request: |sites, _, copy| sites.b.promote(volume(copy), false), prepare: demoted });
+}
+
+#[test]
+fn promoting_the_copy_while_the_other_side_dies() {
+    try_all(&Case { at_a: true, request: |sites, _, copy| sites.b.promote(volume(copy), false), prepare: demoted });
+}
+
+fn split(sites: &Sites, id: &str, copy: &str) {
+    // The side at A wins, so that the source stays what it is.
+    sites.b.promote(volume(copy), true).unwrap();
+    write(&sites.b, copy, 70_000, b"to be thrown away");
+    sites.work(8);
+    write(&sites.a, id, 80_000, b"what counts");
+    sites.b.demote(volume(copy)).unwrap();
+}
+
+#[test]
+fn resyncing() {
+    for at_a in [true, false] {
+        try_all(&Case { at_a, request: |sites, _, copy| sites.b.resync(volume(copy)).map(|_| ()), prepare: split });
+    }
+}
+
+/// The whole way from enabling to the first whole copy.
+#[test]
+fn enabling() {
+    for at_a in [true, false] {
+        for steps in 0..400 {
+            let sites = Sites::new();
+            sites.work(1);
+            let id = sites.a.create(&small("v")).unwrap().volume_id;
+            write(&sites.a, &id, 0, b"data");
+            sites.b.volumes();
+            dying(&sites, at_a).die_after(steps);
+            let asked = sites.a.enable(volume(&id), &[]);
+            sites.work(7);
+            let died = dying(&sites, at_a).is_dead();
+            dying(&sites, at_a).restart();
+            dying(&sites, at_a).recover().unwrap();
+            sites.failed.borrow_mut().clear();
+            asked.or_else(|_| sites.a.enable(volume(&id), &[])).unwrap();
+            sites.work(25);
+            let copy = sites.a.copy_of(&id).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+            assert_eq!(contents(&sites.b, &copy), contents(&sites.a, &id), "after {steps} steps");
+            assert_eq!(sites.b.volumes().len(), 1, "after {steps} steps: copies that nobody needs");
+            assert_eq!(sites.b.role(&volume(&copy)), Role::Secondary);
+            assert!(sites.failed.borrow().is_empty(), "after {steps} steps: {:?}", sites.failed.borrow());
+            if !died {
+                break;
+            }
+            assert!(steps < 399, "it never gets through");
+        }
+    }
+}
+
+/// An acknowledged `sync-on-demote` is whole at the peer, wherever the primary dies.
+#[test]
+fn an_acknowledged_demotion_is_never_lost() {
+    for steps in 0..400 {
+        let sites = Sites::new();
+        let (id, copy) = sites.replicated(&[("mode", "sync-on-demote")]);
+        write(&sites.a, &id, 10_000, b"the last words");
+        let all = Rc::clone(&sites);
+        *sites.a.on_pause.borrow_mut() = Some(Box::new(move || {
+            all.run(&all.a);
+            all.run(&all.b);
+            all.pass(500);
+        }));
+        sites.a.die_after(steps);
+        let demoted = sites.a.demote(volume(&id));
+        let died = sites.a.is_dead();
+        if demoted.is_ok() {
+            // Its host is never seen again.
+            sites.work_alone(&sites.b, 3);
+            sites.b.promote(volume(&copy), false).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+            assert_eq!(contents(&sites.b, &copy), contents(&sites.a, &id), "after {steps} steps");
+        } else {
+            sites.a.restart();
+            sites.a.recover().unwrap();
+            sites.work(8);
+            sites.a.demote(volume(&id)).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+            sites.b.promote(volume(&copy), false).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+            assert_eq!(contents(&sites.b, &copy), contents(&sites.a, &id), "after {steps} steps");
+        }
+        *sites.a.on_pause.borrow_mut() = None;
+        if !died {
+            return;
+        }
+    }
+    panic!("it never gets through");
+}

@@ -1,0 +1,57 @@
+//! Changing who is in a group.
+//!
+//! All or nothing: one record says who is a member, and it is replaced once.
+
+use drivebay_sdk::types::VolumeGroup;
+use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
+use drivebay_sdk::{Error, Reason, Result};
+
+use super::membership::{self, Change};
+use super::terms;
+use crate::backend::Backend;
+use crate::pool::Section;
+use crate::record::VolumeGroupRecord;
+
+impl Backend<'_> {
+    /// `volume-group-membership.modify-membership`.
+    pub(crate) fn modify_volume_group(&self, request: &ModifyMembershipRequest) -> Result<VolumeGroup> {
+        self.authorise(&request.secrets)?;
+        terms::max_volumes(&request.parameters)?;
+        self.open_index()?;
+        let id = &request.volume_group_id;
+        self.volume_group(id)?;
+        self.in_turn(id, || {
+            let group = self.volume_group(id)?;
+            let present: Vec<String> = self.members_present(&group)?.into_iter().map(|member| member.id).collect();
+            let change = membership::change(&present, &request.volume_ids);
+            if change.is_none() {
+                return self.show_group(&group);
+            }
+            self.check_change(&group, &change)?;
+            self.carry_out_change(group, change)
+        })
+    }
+
+    fn check_change(&self, group: &VolumeGroupRecord, change: &Change) -> Result<()> {
+        for id in &change.joining {
+            let other = self.group_of(&self.volume(id)?)?;
+            if let Some(other) = other.filter(|other| other.id != group.id) {
+                let message = membership::in_another(id, &other.id);
+                return Err(Error::invalid_argument(message).with_reason(Reason::Incompatible));
+            }
+        }
+        membership::check_size(change.members.len(), group.max_volumes)?;
+        if self.is_replicated(Section::VolumeGroups, &group.id)? {
+            return Err(membership::replicated(&group.id));
+        }
+        Ok(())
+    }
+
+    fn carry_out_change(&self, mut group: VolumeGroupRecord, change: Change) -> Result<VolumeGroup> {
+        change.joining.iter().try_for_each(|id| self.name_group(id, Some(&group.id)))?;
+        group.members = change.members;
+        self.rewrite_group(&group)?;
+        change.leaving.iter().try_for_each(|id| self.name_group(id, None))?;
+        self.show_group(&group)
+    }
+}
