@@ -22,7 +22,7 @@ impl Backend<'_> {
     pub(crate) fn enable_replication(&self, request: &EnableReplicationRequest) -> Result<()> {
         let terms = Terms::read(&request.parameters)?;
         let id = request.replication_id.as_deref().unwrap_or_default();
-        match self.find_source(&request.replication_source, &request.secrets, id)? {
+        match self.find_settled(&request.replication_source, &request.secrets, id)? {
             Some(record) => self.enable_again(record, terms, id),
             None => self.enable_new(named(&request.replication_source), terms, id),
         }
@@ -31,10 +31,11 @@ impl Backend<'_> {
     /// `replication.disable-replication`.
     pub(crate) fn disable_replication(&self, request: &DisableReplicationRequest) -> Result<()> {
         let id = request.replication_id.as_deref().unwrap_or_default();
-        let Some(mut record) = self.find_source(&request.replication_source, &request.secrets, id)? else {
+        let Some(mut record) = self.find_settled(&request.replication_source, &request.secrets, id)? else {
             return Ok(());
         };
         self.let_go(&mut record)?;
+        self.sweep_cuts(&record.uid, &[])?;
         self.tell_peer(&record);
         self.look_soon(&record, Step::Tend)
     }
@@ -72,7 +73,7 @@ impl Backend<'_> {
             let message = format!("volume {id} is replicated with volume group {}", group.source);
             return Err(Error::failed_precondition(message).with_reason(Reason::Incompatible));
         }
-        let Some(mut record) = self.replication_of(kind.section(), id)? else {
+        let Some(record) = self.replication_of(kind.section(), id)? else {
             return Ok(None);
         };
         // A copy without a name of its own answers to any until it is enabled here.
@@ -81,20 +82,33 @@ impl Backend<'_> {
             let message = format!("{} has one replication, and it is not {replication_id:?}", record.what());
             return Err(Error::invalid_argument(message));
         }
-        self.settle_record(&mut record)?;
         Ok(Some(record))
     }
 
-    /// As `find_source`, for calls that need a replication.
+    /// As `find_source`, for calls that change something: they hold the source's lock, so what a call
+    /// that died has left is brought in order first.
+    pub(super) fn find_settled(
+        &self,
+        source: &ReplicationSource,
+        secrets: &StringMap,
+        replication_id: &str,
+    ) -> Result<Option<ReplicationRecord>> {
+        let mut found = self.find_source(source, secrets, replication_id)?;
+        if let Some(record) = &mut found {
+            self.settle_record(record)?;
+        }
+        Ok(found)
+    }
+
+    /// As `find_settled`, for calls that need a replication.
     pub(super) fn find_enabled(
         &self,
         source: &ReplicationSource,
         secrets: &StringMap,
         replication_id: Option<&str>,
     ) -> Result<ReplicationRecord> {
-        let found = self.find_source(source, secrets, replication_id.unwrap_or_default())?;
-        let (kind, id) = named(source);
-        found.ok_or_else(|| not_enabled(&format!("{} {id}", kind.section().noun())))
+        let found = self.find_settled(source, secrets, replication_id.unwrap_or_default())?;
+        found.ok_or_else(|| of_none(source))
     }
 
     /// Says the record's role in the link, if that is possible now; otherwise the next step does.
@@ -179,4 +193,10 @@ impl Backend<'_> {
         self.tell_peer(&record);
         self.look_soon(&record, Step::Tend)
     }
+}
+
+/// The refusal for a source that has no replication.
+pub(super) fn of_none(source: &ReplicationSource) -> Error {
+    let (kind, id) = named(source);
+    not_enabled(&format!("{} {id}", kind.section().noun()))
 }

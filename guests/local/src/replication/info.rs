@@ -7,6 +7,7 @@ use drivebay_sdk::replication::{GetReplicationRequest, ReplicationHealth, Replic
 use drivebay_sdk::replication_destination::{GetDestinationRequest, GroupDestination, ReplicationTarget};
 use drivebay_sdk::{Error, Reason, Result};
 
+use super::calls::of_none;
 use super::record::{Kind, ReplicationRecord, Role};
 use super::standing::{Peer, Told, is_superseded};
 use super::tend::SPLIT;
@@ -16,8 +17,9 @@ use crate::pool::Sharing;
 impl Backend<'_> {
     /// `replication.get-replication`.
     pub(crate) fn get_replication(&self, request: &GetReplicationRequest) -> Result<ReplicationStatus> {
-        let id = request.replication_id.as_deref();
-        let record = self.find_enabled(&request.replication_source, &request.secrets, id)?;
+        let id = request.replication_id.as_deref().unwrap_or_default();
+        let source = &request.replication_source;
+        let record = self.find_source(source, &request.secrets, id)?.ok_or_else(|| of_none(source))?;
         if record.role != Role::Primary {
             let message = format!("{} is not primary here", record.what());
             return Err(Error::failed_precondition(message));
@@ -51,7 +53,8 @@ impl Backend<'_> {
 
     /// `replication-destination.get-destination`.
     pub(crate) fn get_destination(&self, request: &GetDestinationRequest) -> Result<ReplicationTarget> {
-        let record = self.find_enabled(&request.replication_source, &request.secrets, None)?;
+        let source = &request.replication_source;
+        let record = self.find_source(source, &request.secrets, "")?.ok_or_else(|| of_none(source))?;
         let unknown = || {
             let message = format!("the peer has not told its ids of {} yet", record.what());
             Error::unavailable(message).with_reason(Reason::Busy)

@@ -208,8 +208,8 @@ impl Backend<'_> {
             for entry in self.entries_of(&folder)? {
                 match self.find_replication(&entry.name) {
                     Ok(Some(record)) => self.put_on_agenda(&record, Step::Tend, now, 0)?,
-                    // Only its folder is there: nobody was told of it.
-                    Ok(None) => self.erase(Section::Replications, &entry.name)?,
+                    // Only its folder is there: nobody was told of it, or it is being made just now.
+                    Ok(None) => drop(self.disk.remove_directory(&format!("{folder}/{}", entry.name))),
                     Err(error) => self.host.warn("replication", &error.message),
                 }
             }

@@ -64,8 +64,10 @@ impl World {
         self.step().map_err(|error| refused(ErrorCode::Failed, &error.to_string()))
     }
 
-    fn is_filled(&self, path: &str) -> bool {
-        self.jobs.filled.borrow().contains(path)
+    fn has_blocks(&self, path: &str, at: u64, block: &[u8]) -> bool {
+        let filled = self.jobs.filled.borrow().contains(path);
+        let punched = self.jobs.punched.borrow().contains(&(path.to_owned(), at));
+        block.iter().any(|byte| *byte != 0) || (filled && !punched)
     }
 
     fn do_job(&self, job: &Job) -> Answer<JobResult> {
@@ -162,7 +164,7 @@ impl Files for World {
 
     fn allocated(&self, path: &str, offset: u64, limit: u32) -> Answer<Page> {
         let file = fs::read(path).map_err(|error| refused(ErrorCode::NotFound, &error.to_string()))?;
-        Ok(page(blocks(&file).filter(|(_, block)| block.iter().any(|byte| *byte != 0)), offset, limit))
+        Ok(page(blocks(&file).filter(|(at, block)| self.has_blocks(path, *at, block)), offset, limit))
     }
 
     fn differences(&self, base: &str, target: &str, offset: u64, limit: u32) -> Answer<DifferencePage> {
@@ -180,10 +182,7 @@ impl Files for World {
 
     fn allocation(&self, path: &str) -> Answer<Allocation> {
         let file = fs::read(path).map_err(|error| refused(ErrorCode::NotFound, &error.to_string()))?;
-        let punched = self.jobs.punched.borrow();
-        let taken = blocks(&file).filter(|(at, block)| {
-            !punched.contains(&(path.to_owned(), *at)) && (block.iter().any(|byte| *byte != 0) || self.is_filled(path))
-        });
+        let taken = blocks(&file).filter(|(at, block)| self.has_blocks(path, *at, block));
         Ok(Allocation {
             size_bytes: u64::try_from(file.len()).unwrap(),
             allocated_bytes: taken.map(|(_, block)| u64::try_from(block.len()).unwrap()).sum(),

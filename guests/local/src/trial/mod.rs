@@ -18,6 +18,7 @@ mod replicas;
 mod requests;
 mod sites;
 mod torn;
+mod upkeep;
 mod volume_groups;
 mod world;
 
