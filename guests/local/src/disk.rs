@@ -45,6 +45,8 @@ pub(crate) trait Disk {
 
     /// Makes or replaces a file; its contents are on disk when it returns.
     fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
+    /// As `write`, but does not wait for the disk: after a crash of the machine the file may be empty.
+    fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
     /// Makes a file full of zeros without taking blocks. It must not exist.
     fn make_file(&self, path: &str, length: u64) -> io::Result<()>;
     fn set_length(&self, path: &str, length: u64) -> io::Result<()>;
@@ -106,6 +108,10 @@ impl Disk for Sandbox {
         let mut file = fs::File::create(path)?;
         file.write_all(bytes)?;
         file.sync_all()
+    }
+
+    fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+        fs::write(path, bytes)
     }
 
     fn make_file(&self, path: &str, length: u64) -> io::Result<()> {

@@ -40,6 +40,22 @@ impl Backend<'_> {
         self.replace_file(path, &record::encode(text)?)
     }
 
+    /// Makes or replaces a file whole and waits for nothing: after a crash of the machine it may be
+    /// damaged. For progress that can be made again.
+    pub(crate) fn note<T: Serialize>(&self, path: &str, text: &T) -> Result<()> {
+        let folder = self.temporaries();
+        let temporary = format!("{folder}/{}", ids::make(self.host.random()?));
+        let bytes = record::encode(text)?;
+        let mut written = self.disk.write_soon(&temporary, &bytes);
+        if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
+            self.make_directories(&folder)?;
+            written = self.disk.write_soon(&temporary, &bytes);
+        }
+        written
+            .and_then(|()| self.disk.rename(&temporary, path))
+            .map_err(|error| refusal::of_disk("write", path, &error))
+    }
+
     /// Makes a file unless its name is taken, by this host or another; on disk when it returns.
     pub(crate) fn take<T: Serialize>(&self, path: &str, text: &T) -> Result<Taken> {
         let temporary = self.write_temporary(&record::encode(text)?)?;

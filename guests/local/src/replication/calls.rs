@@ -7,6 +7,7 @@ use drivebay_sdk::replication::{DisableReplicationRequest, EnableReplicationRequ
 use drivebay_sdk::types::{ReplicationSource, StringMap};
 use drivebay_sdk::{Error, Reason, Result};
 
+use super::link::Lasting;
 use super::promote::not_enabled;
 use super::record::{Kind, Pair, ReplicationRecord, Role, named};
 use super::store::Step;
@@ -113,7 +114,7 @@ impl Backend<'_> {
 
     /// Says the record's role in the link, if that is possible now; otherwise the next step does.
     pub(super) fn tell_peer(&self, record: &ReplicationRecord) {
-        if let Err(error) = self.publish_role(record) {
+        if let Err(error) = self.publish_role(record, Lasting::Now) {
             self.host.warn("replication", &error.message);
         }
     }

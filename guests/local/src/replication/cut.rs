@@ -39,7 +39,7 @@ impl Backend<'_> {
     }
 
     fn cut_members(&self, record: &ReplicationRecord, mark: Mark) -> Result<Progress> {
-        self.make_directories(&self.cut_folder(&record.uid, mark))?;
+        self.make_cut_folder(record, mark)?;
         let volumes = record.members.iter().map(|pair| self.volume(&pair.here)).collect::<Result<Vec<_>>>()?;
         let sharing = self.sharing()?;
         let progress = match volumes.as_slice() {
@@ -54,6 +54,12 @@ impl Backend<'_> {
             }
         }
         Ok(progress)
+    }
+
+    /// Its name reaches the disk with the first image in it.
+    fn make_cut_folder(&self, record: &ReplicationRecord, mark: Mark) -> Result<()> {
+        let folder = self.cut_folder(&record.uid, mark);
+        self.disk.make_directory(&folder).map_err(|error| refusal::of_disk("make", &folder, &error))
     }
 
     fn cut_all(
@@ -109,7 +115,7 @@ impl Backend<'_> {
         if sharing == Sharing::Impossible {
             return Ok(None);
         }
-        self.make_directories(&self.cut_folder(&record.uid, mark))?;
+        self.make_cut_folder(record, mark)?;
         for pair in &record.members {
             let image = self.member_image(record.kind, &pair.here);
             let target = format!("{}/{}", self.cut_folder(&record.uid, mark), pair.here);

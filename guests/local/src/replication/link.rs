@@ -45,6 +45,13 @@ pub(super) struct Heard {
     changed: Moment,
 }
 
+/// Whether a text must be on disk before the work goes on. What can be written anew need not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Lasting {
+    Now,
+    Soon,
+}
+
 /// A text that stands in the link.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Written {
@@ -122,16 +129,22 @@ impl Backend<'_> {
     }
 
     /// Writes a text of this site whole, unless it stands there already as it should.
-    pub(super) fn write_link<T: Serialize>(&self, path: &str, text: &T) -> Result<Written> {
+    pub(super) fn write_link<T: Serialize>(&self, path: &str, text: &T, lasting: Lasting) -> Result<Written> {
         let sealed = envelope::seal(text)?;
         let digest = envelope::digest(&sealed);
         if self.disk.read(path).map_err(|error| of_link(path, &error))?.as_ref() == Some(&sealed) {
             return Ok(Written { digest, change: Change::None });
         }
         let temporary = format!("{}/temporary/{}", self.own_folder()?, ids::make(self.host.random()?));
-        let written = self.disk.write(&temporary, &sealed).and_then(|()| self.disk.rename(&temporary, path));
-        written.map_err(|error| of_link(path, &error))?;
-        self.host.sync(path).map_err(|error| unreachable_link(format!("cannot sync {path}: {}", error.message)))?;
+        let written = match lasting {
+            Lasting::Now => self.disk.write(&temporary, &sealed),
+            Lasting::Soon => self.disk.write_soon(&temporary, &sealed),
+        };
+        written.and_then(|()| self.disk.rename(&temporary, path)).map_err(|error| of_link(path, &error))?;
+        if lasting == Lasting::Now {
+            let synced = self.host.sync(path);
+            synced.map_err(|error| unreachable_link(format!("cannot sync {path}: {}", error.message)))?;
+        }
         Ok(Written { digest, change: Change::Made })
     }
 
@@ -189,7 +202,12 @@ impl Backend<'_> {
         let Some(site) = site else {
             return Ok(Peer { heard: false, told: Told::Nothing });
         };
-        Ok(Peer { heard: self.is_heard(&site)?, told: self.told_by(&site, &record.uid)? })
+        let told = self.told_by(&site, &record.uid)?;
+        if matches!(told, Told::Unreadable(_)) {
+            // Its owner writes it anew when it looks.
+            self.ring_peer(&record.uid)?;
+        }
+        Ok(Peer { heard: self.is_heard(&site)?, told })
     }
 
     pub(super) fn told_by(&self, site: &str, uid: &str) -> Result<Told> {
@@ -249,7 +267,7 @@ impl Backend<'_> {
         self.join_link()?;
         let site = self.pool_id()?.to_owned();
         let path = format!("{}/site.json", self.own_folder()?);
-        self.write_link(&path, &SiteText { format: FORMAT, site, beat: now }).map(|_| ())
+        self.write_link(&path, &SiteText { format: FORMAT, site, beat: now }, Lasting::Soon).map(|_| ())
     }
 
     /// How often a site has rung for each replication.

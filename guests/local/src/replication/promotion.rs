@@ -6,6 +6,7 @@
 use drivebay_sdk::replication::PromoteRequest;
 use drivebay_sdk::{Error, Reason, Result};
 
+use super::link::Lasting;
 use super::promote::{Force, Verdict, decide};
 use super::record::{Kind, Mark, ReplicationRecord, Role};
 use super::standing::{Peer, Told, claims, has_arrived};
@@ -57,7 +58,7 @@ impl Backend<'_> {
         let before = record.clone();
         record.role = Role::Promoting;
         self.save(record)?;
-        let looked = self.publish_role(record).and_then(|()| self.look_at_peer(record));
+        let looked = self.publish_role(record, Lasting::Now).and_then(|()| self.look_at_peer(record));
         let clear = looked.and_then(|peer| match decide(Some(&before), &peer, Force::No) {
             Verdict::Promote => Ok(()),
             _ if matches!(&peer.told, Told::Role(told) if claims(told)) => {

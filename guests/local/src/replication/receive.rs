@@ -68,7 +68,7 @@ impl Backend<'_> {
     }
 
     fn write_received(&self, record: &ReplicationRecord, received: &Received) -> Result<()> {
-        self.replace_soon(&self.replication_file(&record.uid, "receiving.json"), received)
+        self.note(&self.replication_file(&record.uid, "receiving.json"), received)
     }
 
     fn begin_receiving(&self, record: &ReplicationRecord, offer: &Sending) -> Result<Received> {
@@ -81,7 +81,7 @@ impl Backend<'_> {
         if self.remove_tree(&folder, crate::disk::Type::Directory)? == Progress::UnderWay {
             return Err(refusal::ask_again("clearing", &record.uid));
         }
-        self.make_directories(&folder)?;
+        self.disk.make_directory(&folder).map_err(|error| refusal::of_disk("make", &folder, &error))?;
         self.write_received(record, &received)?;
         Ok(received)
     }

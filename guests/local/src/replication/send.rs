@@ -8,6 +8,7 @@ use drivebay_sdk::files::{CopyJob, Extent, Job, JobState};
 use drivebay_sdk::{Error, Result};
 
 use super::cut::PAGE;
+use super::link::Lasting;
 use super::plan::{Plan, Room};
 use super::record::{ReplicationRecord, Sending};
 use super::wire::{ManifestText, MemberText, SegmentText, Sent, ranges_of, segment_name};
@@ -70,7 +71,7 @@ impl Backend<'_> {
     }
 
     fn write_sent(&self, record: &ReplicationRecord, sent: &Sent) -> Result<()> {
-        self.replace_soon(&self.replication_file(&record.uid, "sending.json"), sent)
+        self.note(&self.replication_file(&record.uid, "sending.json"), sent)
     }
 
     fn send_on(&self, record: &ReplicationRecord, sending: &Sending, sent: &mut Sent) -> Result<Moved> {
@@ -162,7 +163,7 @@ impl Backend<'_> {
         };
         segment.ranges = ranges_of(&plan.ranges);
         segment.checksum = result.checksum;
-        let written = self.write_link(&format!("{folder}/{name}.json"), &segment)?;
+        let written = self.write_link(&format!("{folder}/{name}.json"), &segment, Lasting::Soon)?;
         sent.segments.push(written.digest);
         sent.bytes = sent.bytes.saturating_add(plan.bytes);
         // The other side may begin at once; it can also wait.
@@ -193,7 +194,7 @@ impl Backend<'_> {
             segments: sent.segments.clone(),
             bytes: sent.bytes,
         };
-        self.write_link(&format!("{folder}/manifest.json"), &manifest)?;
+        self.write_link(&format!("{folder}/manifest.json"), &manifest, Lasting::Now)?;
         sent.closed = true;
         self.write_sent(record, sent)?;
         self.ring_peer(&record.uid)

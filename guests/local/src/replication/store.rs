@@ -37,8 +37,12 @@ struct PointerRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(super) enum Step {
-    /// Short, under the source's lock.
+    /// Short, under the source's lock: looks and decides.
     Tend,
+    /// Before a cut: puts on disk what was written, so that the cut itself takes no time.
+    Flush,
+    /// As `Tend`, and cuts.
+    Cut,
     /// Long, on files that nobody else uses.
     Move,
 }

@@ -5,18 +5,21 @@
 
 use drivebay_sdk::Result;
 
-use super::link::Change;
+use super::link::{Change, Lasting};
 use super::record::{Kind, ReplicationRecord, Role, Sending, Synced};
 use super::schedule::next_due;
-use super::standing::{Peer, accepts, claims, has_arrived, is_superseded, unanswered};
+use super::standing::{Peer, Told, accepts, claims, has_arrived, is_superseded, unanswered};
 use super::store::Step;
 use super::wire::{Complaint, RoleText};
 use crate::backend::Backend;
-use crate::pool::Progress;
+use crate::pool::{Progress, Section};
 use crate::record::{FORMAT, Moment};
 
-/// Seconds until a replication is looked at again without a cause.
-const IDLE: i64 = 10;
+/// Seconds until a replication is looked at again without a cause. The peer rings when there is one.
+const IDLE: i64 = 60;
+
+/// Seconds until a side that has ended a replication looks whether the other has taken note.
+const PARTING: i64 = 10;
 
 /// Seconds until something is tried again that the other side or the pool did not allow.
 const AGAIN: i64 = 5;
@@ -24,12 +27,19 @@ const AGAIN: i64 = 5;
 /// What a primary says while the other side was promoted as well.
 pub(super) const SPLIT: &str = "both sides were promoted: demote the losing side, then resync it";
 
+/// Whether a step may cut.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Cut {
+    NotYet,
+    Now,
+}
+
 /// The next step, and how many seconds from now.
 type Next = (Step, i64);
 
 impl Backend<'_> {
     /// Does what is due for a replication. None: it is over.
-    pub(super) fn tend(&self, uid: &str) -> Result<Option<(ReplicationRecord, Step, Moment)>> {
+    pub(super) fn tend(&self, uid: &str, cut: Cut) -> Result<Option<(ReplicationRecord, Step, Moment)>> {
         self.open_index()?;
         let Some(mut record) = self.find_replication(uid)? else {
             self.forget_replication(uid)?;
@@ -47,23 +57,20 @@ impl Backend<'_> {
                 Some(next) => next,
                 None => return Ok(None),
             },
-            (Ok(peer), Role::Primary) => self.tend_and_publish(&mut record, &peer, Self::tend_primary)?,
-            (Ok(peer), _) => self.tend_and_publish(&mut record, &peer, Self::tend_secondary)?,
+            (Ok(peer), _) => self.tend_and_publish(&mut record, &peer, cut)?,
         };
         let (step, seconds) = next;
         let due = Moment { seconds: now.seconds.saturating_add(seconds), ..now };
         Ok(Some((record, step, due)))
     }
 
-    fn tend_and_publish(
-        &self,
-        record: &mut ReplicationRecord,
-        peer: &Peer,
-        tend: fn(&Self, &mut ReplicationRecord, &Peer) -> Result<Next>,
-    ) -> Result<Next> {
+    fn tend_and_publish(&self, record: &mut ReplicationRecord, peer: &Peer, cut: Cut) -> Result<Next> {
         self.learn(record, peer)?;
-        let next = tend(self, record, peer)?;
-        self.publish_role(record)?;
+        let next = match record.role {
+            Role::Primary => self.tend_primary(record, peer, cut)?,
+            _ => self.tend_secondary(record, peer)?,
+        };
+        self.publish_role(record, Lasting::Soon)?;
         self.sweep(record)?;
         Ok(next)
     }
@@ -94,7 +101,7 @@ impl Backend<'_> {
         if *record == before { Ok(()) } else { self.save(record) }
     }
 
-    fn tend_primary(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<Next> {
+    fn tend_primary(&self, record: &mut ReplicationRecord, peer: &Peer, cut: Cut) -> Result<Next> {
         let Some(told) = peer.told.role() else {
             return Ok((Step::Tend, AGAIN));
         };
@@ -121,9 +128,13 @@ impl Backend<'_> {
         }
         let due = self.seconds_until_cut(record);
         if wish.is_none() && due > 0 {
-            return Ok((Step::Tend, due.min(IDLE)));
+            return Ok(if due > IDLE { (Step::Tend, IDLE) } else { (Step::Flush, due) });
         }
-        self.try_cut(record, told)
+        // A cut of what is not on disk yet would hold the source's lock until it is.
+        match cut {
+            Cut::NotYet if record.kind != Kind::Snapshot => Ok((Step::Flush, 0)),
+            Cut::NotYet | Cut::Now => self.try_cut(record, told),
+        }
     }
 
     /// Seconds until the schedule wants a cut; none have been made: now.
@@ -138,7 +149,7 @@ impl Backend<'_> {
     fn try_cut(&self, record: &mut ReplicationRecord, told: &RoleText) -> Result<Next> {
         match self.cut_next(record, Some(told)) {
             Ok(Progress::Done) => Ok((Step::Move, 0)),
-            Ok(Progress::UnderWay) => Ok((Step::Tend, 1)),
+            Ok(Progress::UnderWay) => Ok((Step::Cut, 1)),
             Err(error) => {
                 self.note_trouble(record, &format!("no cut is possible now: {}", error.message))?;
                 Ok((Step::Tend, AGAIN))
@@ -203,7 +214,8 @@ impl Backend<'_> {
         record.synced = Some(Synced { created: sending.created, duration, bytes });
         record.sending = None;
         record.trouble.clear();
-        self.save(record)
+        // Lost by a crash, it is found anew: the peer still says what it has.
+        self.replace_soon(&self.record_file(Section::Replications, &record.uid), record)
     }
 
     fn tend_secondary(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<Next> {
@@ -246,17 +258,17 @@ impl Backend<'_> {
 
     /// A replication that is over stays known until the other side has taken note.
     fn tend_disabled(&self, record: &ReplicationRecord, peer: &Peer) -> Result<Option<Next>> {
-        self.publish_role(record)?;
+        self.publish_role(record, Lasting::Soon)?;
         self.sweep(record)?;
         let told = peer.told.role().map(|told| told.role);
         let noted = match (record.first, told) {
             // The first side goes before the second, so that the second never takes it for new.
             (true, told) => told == Some(Role::Disabled),
-            (false, None) => peer.heard && matches!(peer.told, super::standing::Told::Nothing),
+            (false, None) => peer.heard && matches!(peer.told, Told::Nothing),
             (false, Some(_)) => false,
         };
         if !noted {
-            return Ok(Some((Step::Tend, IDLE)));
+            return Ok(Some((Step::Tend, PARTING)));
         }
         let own = self.pool_id()?.to_owned();
         self.remove_link_folder(&format!("{}/replications/{}", self.site_folder(&own)?, record.uid))?;
@@ -266,14 +278,14 @@ impl Backend<'_> {
     }
 
     /// Makes the role file what the record says, and tells the peer of a change.
-    pub(super) fn publish_role(&self, record: &ReplicationRecord) -> Result<()> {
+    pub(super) fn publish_role(&self, record: &ReplicationRecord, lasting: Lasting) -> Result<()> {
         self.join_link()?;
         let own = self.pool_id()?.to_owned();
         let path = self.role_file(&own, &record.uid)?;
         if let Some((folder, _)) = path.rsplit_once('/') {
             self.make_link_directories(folder)?;
         }
-        let written = self.write_link(&path, &self.role_text(record)?)?;
+        let written = self.write_link(&path, &self.role_text(record)?, lasting)?;
         if written.change == Change::Made { self.ring_peer(&record.uid) } else { Ok(()) }
     }
 
@@ -313,7 +325,7 @@ impl Backend<'_> {
             let Some(peer) = &record.peer else {
                 return Ok(texts);
             };
-            if let super::standing::Told::Role(told) = self.told_by(peer, &record.uid)? {
+            if let Told::Role(told) = self.told_by(peer, &record.uid)? {
                 for member in told.members {
                     let here = record.here_of(&member.here).unwrap_or_default();
                     texts.push(super::wire::MemberText { there: member.here.clone(), here, ..member });

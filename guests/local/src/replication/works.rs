@@ -11,6 +11,7 @@ use super::link::BEAT;
 use super::send::Moved;
 use super::standing::{Told, accepts};
 use super::store::{Due, Step, instant, lock_kind};
+use super::tend::Cut;
 use crate::backend::Backend;
 use crate::pool::Sharing;
 use crate::record::Moment;
@@ -36,7 +37,7 @@ impl Backend<'_> {
             Some(site) => self.news_of(site).unwrap_or_default(),
             _ => Vec::new(),
         };
-        let access = if agenda.iter().any(|entry| entry.step == Step::Tend && entry.at <= now) {
+        let access = if agenda.iter().any(|entry| matches!(entry.step, Step::Tend | Step::Cut) && entry.at <= now) {
             self.tending_access()?
         } else {
             ObjectAccess::Exclusive
@@ -62,7 +63,9 @@ impl Backend<'_> {
     pub(crate) fn run_step(&self, id: &str) -> Result<Done> {
         match id.split_once(' ') {
             None if id == BEAT_WORK => self.beat_once().map(|()| Done::Later),
-            Some(("tend", uid)) => self.run_tend(uid),
+            Some(("tend", uid)) => self.run_tend(uid, Cut::NotYet),
+            Some(("cut", uid)) => self.run_tend(uid, Cut::Now),
+            Some(("flush", uid)) => self.run_flush(uid),
             Some(("move", uid)) => self.run_move(uid),
             _ => Ok(Done::Done),
         }
@@ -83,12 +86,24 @@ impl Backend<'_> {
         })
     }
 
-    fn run_tend(&self, uid: &str) -> Result<Done> {
+    fn run_tend(&self, uid: &str, cut: Cut) -> Result<Done> {
         let seen = self.rung_for(uid);
-        let Some((record, step, due)) = self.tend(uid)? else {
+        let Some((record, step, due)) = self.tend(uid, cut)? else {
             return Ok(Done::Done);
         };
         self.put_on_agenda(&record, step, due, seen)?;
+        Ok(Done::Later)
+    }
+
+    fn run_flush(&self, uid: &str) -> Result<Done> {
+        let (Some(record), Some(known)) = (self.find_replication(uid)?, self.agenda_of(uid)?) else {
+            return Ok(Done::Done);
+        };
+        for pair in &record.members {
+            let image = self.member_image(record.kind, &pair.here);
+            self.host.sync(&image).map_err(crate::refusal::of_host)?;
+        }
+        self.put_back(&record, &known, (Step::Cut, self.host.now(), known.seen))?;
         Ok(Done::Later)
     }
 
@@ -129,19 +144,24 @@ fn beat_work(due: Moment) -> Work {
 }
 
 fn work(entry: &Due, due: Moment, access: ObjectAccess) -> Work {
-    let (id, objects) = match entry.step {
-        Step::Tend if !entry.objects.is_empty() => {
+    let word = match entry.step {
+        Step::Tend => "tend",
+        Step::Flush => "flush",
+        Step::Cut => "cut",
+        Step::Move => "move",
+    };
+    let objects = match entry.step {
+        Step::Tend | Step::Cut if !entry.objects.is_empty() => {
             let object = |(kind, id): &(super::record::Kind, String)| WorkObject {
                 kind: lock_kind(*kind),
                 id: id.clone(),
                 access,
             };
-            (format!("tend {}", entry.uid), entry.objects.iter().map(object).collect())
+            entry.objects.iter().map(object).collect()
         }
-        Step::Tend => (format!("tend {}", entry.uid), vec![hidden(&entry.uid)]),
-        Step::Move => (format!("move {}", entry.uid), vec![hidden(&entry.uid)]),
+        Step::Tend | Step::Cut | Step::Flush | Step::Move => vec![hidden(&entry.uid)],
     };
-    Work { id, objects, due: instant(due) }
+    Work { id: format!("{word} {}", entry.uid), objects, due: instant(due) }
 }
 
 /// A name that no client can hold: ids of snapshots have no space in them.
