@@ -1,10 +1,35 @@
-//! The heartbeat: a sign to the other site, a look at its sign, and at what it has begun.
+//! What goes on beside all replications: the heartbeat, and the watch for what the peer rings for.
 //!
-//! It has no objects, so no long step ever delays it.
+//! Neither has objects, so no long step ever delays them.
+
+use std::time::Duration;
 
 use drivebay_sdk::Result;
+use drivebay_sdk::state::Commit;
+use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
+use crate::record::{self, FORMAT};
+
+/// What a site rings for when it has begun to replicate something.
+pub(super) const NEW: &str = "new";
+
+/// The key of the state under which the last ringing is remembered.
+const WATCHED: &str = "watched";
+
+/// How long between two looks at the peer's bell.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// So many looks a step takes: short enough that nobody waits for its end.
+const LOOKS: u32 = 8;
+
+/// What has been heard of the peer's ringing.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+struct Watched {
+    format: u32,
+    bell: String,
+    new: u64,
+}
 
 impl Backend<'_> {
     /// `run-step` of the heartbeat.
@@ -15,5 +40,36 @@ impl Backend<'_> {
         self.restore_agenda()?;
         self.beat()?;
         self.adopt_all()
+    }
+
+    /// `run-step` of the watch: waits a while for the peer's bell, and lets the background look at
+    /// what it rang for.
+    pub(super) fn watch(&self) -> Result<()> {
+        let known: Option<Watched> = self.host.get(WATCHED)?.and_then(|bytes| record::decode(&bytes).ok());
+        let known = known.unwrap_or_default();
+        for _ in 0..LOOKS {
+            let Some(site) = self.heartbeats()?.peer else {
+                self.host.pause(PAUSE);
+                continue;
+            };
+            // A link that is gone is the heartbeat's to tell.
+            let bell = self.bell_of(&site).unwrap_or_default();
+            if bell != known.bell {
+                return self.answer_bell(&site, bell, known.new);
+            }
+            self.host.pause(PAUSE);
+        }
+        Ok(())
+    }
+
+    fn answer_bell(&self, site: &str, bell: String, known_new: u64) -> Result<()> {
+        // Noted before it is looked at: what rings meanwhile rings again.
+        let new = self.rung_by(site, NEW)?;
+        let watched = Watched { format: FORMAT, bell, new };
+        self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?))?;
+        if new != known_new {
+            self.adopt_all()?;
+        }
+        self.hurry_rung(site)
     }
 }

@@ -7,6 +7,7 @@ use drivebay_sdk::replication::{DisableReplicationRequest, EnableReplicationRequ
 use drivebay_sdk::types::{ReplicationSource, StringMap};
 use drivebay_sdk::{Error, Reason, Result};
 
+use super::beat::NEW;
 use super::link::Lasting;
 use super::promote::not_enabled;
 use super::record::{Kind, Pair, ReplicationRecord, Role, named};
@@ -192,6 +193,9 @@ impl Backend<'_> {
         self.point(kind.section(), id, Some(&record.uid))?;
         self.save(&record)?;
         self.tell_peer(&record);
+        if let Err(error) = self.ring_peer(NEW) {
+            self.host.warn("replication", &error.message);
+        }
         self.look_soon(&record, Step::Tend)
     }
 }

@@ -270,38 +270,46 @@ impl Backend<'_> {
         self.write_link(&path, &SiteText { format: FORMAT, site, beat: now }, Lasting::Soon).map(|_| ())
     }
 
-    /// How often a site has rung for each replication.
-    pub(super) fn news_of(&self, site: &str) -> Result<Vec<(String, u64)>> {
-        let names = self.list_link(&format!("{}/news", self.site_folder(site)?))?;
-        let parsed = names.iter().filter_map(|name| {
-            let (uid, count) = name.split_once('-')?;
-            Some((uid.to_owned(), count.parse().ok()?))
-        });
-        Ok(parsed.collect())
+    /// Tells the other side that there is something new to look at. Only a hint: it looks by itself
+    /// as well, so a lost one costs a minute. The count is the length of an empty file, because that
+    /// takes one look and needs no text.
+    pub(super) fn ring_peer(&self, what: &str) -> Result<()> {
+        let folder = self.own_folder()?;
+        self.count_up(&format!("{folder}/news/{what}"))?;
+        self.count_up(&format!("{folder}/bell"))
     }
 
-    /// Tells the other side that there is something new to look at. Only a hint: it looks by itself
-    /// as well, so a lost one costs some seconds.
-    pub(super) fn ring_peer(&self, uid: &str) -> Result<()> {
-        let own = self.pool_id()?.to_owned();
-        let folder = format!("{}/news", self.own_folder()?);
-        let known = self.news_of(&own)?.into_iter().filter(|(of, _)| of == uid).map(|(_, count)| count).max();
-        let next = format!("{folder}/{uid}-{}", known.unwrap_or_default().saturating_add(1));
-        let rung = match known {
-            Some(count) => self.disk.rename(&format!("{folder}/{uid}-{count}"), &next),
-            None => self.disk.make_file(&next, 0),
+    fn count_up(&self, path: &str) -> Result<()> {
+        let status = self.disk.status(path).map_err(|error| of_link(path, &error))?;
+        let counted = match status {
+            Some(status) => self.disk.set_length(path, status.length.saturating_add(1)),
+            None => self.disk.make_file(path, 1),
         };
-        rung.map_err(|error| of_link(&next, &error))
+        match counted {
+            // Another step has just made it, and so has rung as well.
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+            done => done.map_err(|error| of_link(path, &error)),
+        }
+    }
+
+    /// How often a site has rung for a replication.
+    pub(super) fn rung_by(&self, site: &str, what: &str) -> Result<u64> {
+        let path = format!("{}/news/{what}", self.site_folder(site)?);
+        let status = self.disk.status(&path).map_err(|error| of_link(&path, &error))?;
+        Ok(status.map_or(0, |status| status.length))
+    }
+
+    /// A sign that changes whenever a site rings for anything.
+    pub(super) fn bell_of(&self, site: &str) -> Result<String> {
+        let path = format!("{}/bell", self.site_folder(site)?);
+        let status = self.disk.status(&path).map_err(|error| of_link(&path, &error))?;
+        Ok(status.map_or_else(String::new, |status| format!("{} {}", status.length, status.modified)))
     }
 
     /// Ends the ringing for a replication that is over.
     pub(super) fn hush(&self, uid: &str) -> Result<()> {
-        let own = self.pool_id()?.to_owned();
-        for (of, count) in self.news_of(&own)?.into_iter().filter(|(of, _)| of == uid) {
-            let path = format!("{}/news/{of}-{count}", self.own_folder()?);
-            self.disk.remove_file(&path).map_err(|error| of_link(&path, &error))?;
-        }
-        Ok(())
+        let path = format!("{}/news/{uid}", self.own_folder()?);
+        self.disk.remove_file(&path).map_err(|error| of_link(&path, &error))
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! sites/SITE/site.json                          the heartbeat
-//! sites/SITE/news/UID-COUNT                     empty; the count rises when there is something to look at
+//! sites/SITE/bell, news/UID                     empty; their lengths rise when there is something to look at
 //! sites/SITE/replications/UID/role.json         what this site says of one replication
 //!                             EPOCH-NUMBER/     a transfer: one cut on its way
 //!                               000001.data     changed ranges, sparse, at the offsets of the image

@@ -181,6 +181,29 @@ impl Backend<'_> {
         }
     }
 
+    /// Makes everything due at once that a site has rung for since it was looked at.
+    pub(super) fn hurry_rung(&self, site: &str) -> Result<()> {
+        let now = self.host.now();
+        for entry in self.agenda()? {
+            if entry.at > now && self.rung_by(site, &entry.uid)? != entry.seen {
+                let key = agenda_key(&entry.uid);
+                let hurried = Due { at: now, ..entry.clone() };
+                let commit = Commit::new().expect(&key, Some(record::encode(&entry)?));
+                let commit = commit.put(&key, record::encode(&hurried)?);
+                self.hurry(&commit)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A step that changes the entry at the same time looks at the news itself.
+    fn hurry(&self, commit: &Commit) -> Result<()> {
+        match self.host.commit(commit) {
+            Err(error) if error.code == drivebay_sdk::ErrorCode::Aborted => Ok(()),
+            done => done,
+        }
+    }
+
     /// An entry of the agenda; none: it has none.
     pub(super) fn agenda_of(&self, uid: &str) -> Result<Option<Due>> {
         Ok(self.host.get(&agenda_key(uid))?.and_then(|bytes| record::decode(&bytes).ok()))

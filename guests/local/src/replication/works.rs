@@ -1,6 +1,6 @@
 //! What there is to do in the background, and doing a piece of it.
 //!
-//! `list-due` reads the agenda and the peer's ringing, nothing else. A step that moves bytes locks a
+//! `list-due` reads the agenda and nothing else; `watch` puts there what the peer has rung for. A step that moves bytes locks a
 //! name that no client knows, so that it counts against the host's budget and holds nobody up.
 
 use drivebay_sdk::Result;
@@ -19,7 +19,10 @@ use crate::record::Moment;
 /// The heartbeat's name.
 const BEAT_WORK: &str = "beat";
 
-/// Milliseconds between two looks at what the peer has rung for.
+/// The name of the watch for the peer's ringing.
+const WATCH_WORK: &str = "watch";
+
+/// Milliseconds until a transfer is looked at again that waits for a job or for the peer.
 const LOOK: u32 = 500;
 
 impl Backend<'_> {
@@ -31,38 +34,26 @@ impl Backend<'_> {
         }
         let heard = self.heartbeats()?;
         let beat = Moment { seconds: heard.own.seconds.saturating_add(BEAT), ..heard.own };
-        let mut works = vec![beat_work(beat)];
+        let mut works = vec![own_slot(BEAT_WORK, beat), own_slot(WATCH_WORK, now)];
         let agenda = self.agenda()?;
-        let news = match &heard.peer {
-            Some(site) => self.news_of(site).unwrap_or_default(),
-            _ => Vec::new(),
-        };
         let access = if agenda.iter().any(|entry| matches!(entry.step, Step::Tend | Step::Cut) && entry.at <= now) {
             self.tending_access()?
         } else {
             ObjectAccess::Exclusive
         };
-        let unknown = news.iter().any(|(uid, _)| !agenda.iter().any(|entry| entry.uid == *uid));
         let mut soonest = beat;
-        if unknown {
-            // The peer has begun something: no need to wait for the next beat.
-            soonest = Moment { seconds: heard.own.seconds.saturating_add(1), ..heard.own };
-            works = vec![beat_work(soonest)];
-        }
         for entry in agenda {
-            let rung = news.iter().any(|(uid, count)| *uid == entry.uid && *count != entry.seen);
-            let due = if rung { now } else { entry.at };
-            soonest = soonest.min(due);
-            works.push(work(&entry, due, access));
+            soonest = soonest.min(entry.at);
+            works.push(work(&entry, access));
         }
-        let look = plus(now, LOOK);
-        Ok(DueWorks { works, next: Some(instant(soonest.max(now).min(look))) })
+        Ok(DueWorks { works, next: Some(instant(soonest.max(now))) })
     }
 
     /// `background.run-step`.
     pub(crate) fn run_step(&self, id: &str) -> Result<Done> {
         match id.split_once(' ') {
             None if id == BEAT_WORK => self.beat_once().map(|()| Done::Later),
+            None if id == WATCH_WORK => self.watch().map(|()| Done::Later),
             Some(("tend", uid)) => self.run_tend(uid, Cut::NotYet),
             Some(("cut", uid)) => self.run_tend(uid, Cut::Now),
             Some(("flush", uid)) => self.run_flush(uid),
@@ -134,16 +125,15 @@ impl Backend<'_> {
     /// The count of the peer's ringing for a replication.
     fn rung_for(&self, uid: &str) -> u64 {
         let peer = self.heartbeats().ok().and_then(|heard| heard.peer);
-        let news = peer.and_then(|site| self.news_of(&site).ok()).unwrap_or_default();
-        news.into_iter().find(|(of, _)| of == uid).map(|(_, count)| count).unwrap_or_default()
+        peer.and_then(|site| self.rung_by(&site, uid).ok()).unwrap_or_default()
     }
 }
 
-fn beat_work(due: Moment) -> Work {
-    Work { id: BEAT_WORK.to_owned(), objects: Vec::new(), due: instant(due) }
+fn own_slot(id: &str, due: Moment) -> Work {
+    Work { id: id.to_owned(), objects: Vec::new(), due: instant(due) }
 }
 
-fn work(entry: &Due, due: Moment, access: ObjectAccess) -> Work {
+fn work(entry: &Due, access: ObjectAccess) -> Work {
     let word = match entry.step {
         Step::Tend => "tend",
         Step::Flush => "flush",
@@ -161,7 +151,7 @@ fn work(entry: &Due, due: Moment, access: ObjectAccess) -> Work {
         }
         Step::Tend | Step::Cut | Step::Flush | Step::Move => vec![hidden(&entry.uid)],
     };
-    Work { id: format!("{word} {}", entry.uid), objects, due: instant(due) }
+    Work { id: format!("{word} {}", entry.uid), objects, due: instant(entry.at) }
 }
 
 /// A name that no client can hold: ids of snapshots have no space in them.

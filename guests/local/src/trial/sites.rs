@@ -82,6 +82,8 @@ impl Sites {
     pub(crate) fn run(&self, world: &World) -> u32 {
         let mut steps = 0;
         let mut failed: Vec<String> = Vec::new();
+        // The watch is always due; it is run once, before the others.
+        let _ = world.call(|backend| backend.run_step("watch"));
         for _ in 0..MOST_ROUNDS {
             let now = world.now();
             let Ok(due) = world.without_pool(|backend| backend.list_due(now.into())) else {
@@ -90,7 +92,7 @@ impl Sites {
             let ready: Vec<String> = due
                 .works
                 .into_iter()
-                .filter(|work| work.due <= now.into() && !failed.contains(&work.id))
+                .filter(|work| work.due <= now.into() && work.id != "watch" && !failed.contains(&work.id))
                 .map(|work| work.id)
                 .collect();
             if ready.is_empty() {

@@ -205,9 +205,12 @@ impl Surroundings for World {
     }
 
     fn pause(&self, _: Duration) {
-        if let Some(hook) = &*self.on_pause.borrow() {
-            hook();
-        }
+        // What goes on meanwhile may pause as well.
+        let Some(hook) = self.on_pause.take() else {
+            return;
+        };
+        hook();
+        self.on_pause.replace(Some(hook));
     }
 
     fn warn(&self, _: &str, message: &str) {
@@ -276,10 +279,11 @@ impl Disk for World {
         self.step().inspect_err(|_| {
             // The dying process may have written a part.
             if self.steps.take().is_some() {
-                let _ = Sandbox.write(path, &bytes[..bytes.len() / 2]);
+                let _ = Sandbox.write_soon(path, &bytes[..bytes.len() / 2]);
             }
         })?;
-        Sandbox.write(path, bytes)
+        // What a crash of the machine leaves is not tried here, so nothing waits for a disk.
+        Sandbox.write_soon(path, bytes)
     }
 
     fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
