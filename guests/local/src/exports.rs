@@ -1,21 +1,18 @@
 //! Where calls come in: one line for each function of the contract.
 //!
 //! Every call opens its own view of host, disk and settings, and finds the pool before it does
-//! anything. Nothing is decided here.
+//! anything. Nothing is decided here. The add-ons stand in a file of their own.
+
+mod addons;
 
 use drivebay_sdk::identity::{Description, Feature, Grant, Readiness, Want};
 use drivebay_sdk::mounts::Access;
-use drivebay_sdk::types::{
-    Instant, ReclaimedSpace, ReplicationSource, Snapshot, StringMap, Volume, VolumeGroup, VolumeHealth,
-};
+use drivebay_sdk::types::{Snapshot, StringMap, Volume, VolumeHealth};
 use drivebay_sdk::{
-    Attachment, Background, Capacity, Expansion, FenceClients, Fencing, GroupSnapshots, Identity, Modification, Node,
-    NodeExpansion, NodeHealth, NodeReclaimSpace, NodeStaging, NodeStats, ReclaimSpace, Recovery, Replication,
-    ReplicationDestination, Result, SelfTest, SnapshotMetadata, Snapshots, VolumeGroupListing, VolumeGroupMembership,
-    VolumeGroups, VolumeHealthReport, VolumeListing, Volumes, attachment, background, capacity, expansion,
-    fence_clients, fencing, group_snapshots, modification, node, node_expansion, node_health, node_reclaim_space,
-    node_staging, node_stats, reclaim_space, replication, replication_destination, snapshot_metadata, snapshots,
-    volume_group_listing, volume_group_membership, volume_groups, volume_health, volume_listing, volumes,
+    Attachment, Capacity, Expansion, GroupSnapshots, Identity, Modification, Node, NodeExpansion, NodeHealth,
+    NodeStaging, NodeStats, Recovery, Result, SelfTest, SnapshotMetadata, Snapshots, VolumeHealthReport, VolumeListing,
+    Volumes, attachment, capacity, expansion, group_snapshots, modification, node, node_expansion, node_health,
+    node_staging, node_stats, snapshot_metadata, snapshots, volume_health, volume_listing, volumes,
 };
 
 use crate::backend::Backend;
@@ -241,122 +238,6 @@ impl NodeHealth for Local {
 
     fn get_storage_health(request: node_health::GetStorageHealthRequest) -> Result<Vec<node_health::StorageHealth>> {
         call_without_pool(|backend| backend.get_storage_health(&request))
-    }
-}
-
-impl Replication for Local {
-    fn enable_replication(request: replication::EnableReplicationRequest) -> Result<()> {
-        call(|backend| backend.enable_replication(&request))
-    }
-
-    fn disable_replication(request: replication::DisableReplicationRequest) -> Result<()> {
-        call(|backend| backend.disable_replication(&request))
-    }
-
-    fn promote(request: replication::PromoteRequest) -> Result<()> {
-        call(|backend| backend.promote(&request))
-    }
-
-    fn demote(request: replication::DemoteRequest) -> Result<()> {
-        call(|backend| backend.demote(&request))
-    }
-
-    fn resync(request: replication::ResyncRequest) -> Result<bool> {
-        call(|backend| backend.resync(&request))
-    }
-
-    fn get_replication(request: replication::GetReplicationRequest) -> Result<replication::ReplicationStatus> {
-        call(|backend| backend.get_replication(&request))
-    }
-
-    fn state_of(source: ReplicationSource) -> Result<replication::SourceState> {
-        call(|backend| backend.replication_state(&source))
-    }
-}
-
-impl ReplicationDestination for Local {
-    fn get_destination(
-        request: replication_destination::GetDestinationRequest,
-    ) -> Result<replication_destination::ReplicationTarget> {
-        call(|backend| backend.get_destination(&request))
-    }
-}
-
-impl VolumeGroups for Local {
-    fn create_group(request: volume_groups::CreateGroupRequest) -> Result<VolumeGroup> {
-        call(|backend| backend.create_volume_group(&request))
-    }
-
-    fn delete_group(request: volume_groups::DeleteGroupRequest) -> Result<()> {
-        call(|backend| backend.delete_volume_group(&request))
-    }
-
-    fn members(volume_group_id: String) -> Result<Vec<String>> {
-        call(|backend| backend.group_members(&volume_group_id))
-    }
-
-    fn groups_of(volume_id: String) -> Result<Vec<String>> {
-        call(|backend| backend.groups_of(&volume_id))
-    }
-}
-
-impl VolumeGroupMembership for Local {
-    fn modify_membership(request: volume_group_membership::ModifyMembershipRequest) -> Result<VolumeGroup> {
-        call(|backend| backend.modify_volume_group(&request))
-    }
-}
-
-impl VolumeGroupListing for Local {
-    fn get_group(request: volume_group_listing::GetGroupRequest) -> Result<VolumeGroup> {
-        call(|backend| backend.get_volume_group(&request))
-    }
-
-    fn list_groups(
-        request: volume_group_listing::ListGroupsRequest,
-    ) -> Result<volume_group_listing::ListGroupsResponse> {
-        call(|backend| backend.list_volume_groups(&request))
-    }
-}
-
-impl Fencing for Local {
-    fn fence(request: fencing::FenceRequest) -> Result<()> {
-        call(|backend| backend.fence(&request))
-    }
-
-    fn unfence(request: fencing::FenceRequest) -> Result<()> {
-        call(|backend| backend.unfence(&request))
-    }
-
-    fn list_fences(request: fencing::ListFencesRequest) -> Result<Vec<String>> {
-        call(|backend| backend.list_fences(&request))
-    }
-}
-
-impl FenceClients for Local {
-    fn get_fence_clients(request: fence_clients::GetFenceClientsRequest) -> Result<Vec<fence_clients::FenceClient>> {
-        call(|backend| backend.get_fence_clients(&request))
-    }
-}
-
-impl ReclaimSpace for Local {
-    fn reclaim_space(request: reclaim_space::ReclaimSpaceRequest) -> Result<ReclaimedSpace> {
-        call(|backend| backend.reclaim_space(&request))
-    }
-}
-
-impl NodeReclaimSpace for Local {
-    fn reclaim_space(request: node_reclaim_space::ReclaimSpaceRequest) -> Result<ReclaimedSpace> {
-        call(|backend| backend.reclaim_on_node(&request))
-    }
-}
-
-impl Background for Local {
-    fn list_due(now: Instant) -> Result<background::DueWorks> {
-        call_without_pool(|backend| backend.list_due(now))
-    }
-
-    fn run_step(id: String) -> Result<background::Step> {
-        call(|backend| backend.run_step(&id))
     }
 }
 

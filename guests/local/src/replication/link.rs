@@ -12,37 +12,16 @@ use serde::{Deserialize, Serialize};
 use super::envelope;
 use super::record::{Mark, ReplicationRecord};
 use super::standing::{Peer, Told};
-use super::wire::{RoleText, SiteText};
+use super::wire::RoleText;
 use crate::backend::Backend;
-use crate::record::{Decoded, FORMAT, Moment};
-use crate::{ids, record};
-
-/// Seconds between two heartbeats.
-pub(super) const BEAT: i64 = 5;
-
-/// So many heartbeats without a sign make a site silent.
-const MOST_MISSED: i64 = 3;
-
-/// The key of the state under which the heartbeats are remembered.
-const HEARD: &str = "heartbeat";
+use crate::ids;
+use crate::record::{Decoded, FORMAT};
 
 /// In the pool: that this site has a place in the link directory.
 #[derive(Serialize, Deserialize)]
 struct JoinedRecord {
     format: u32,
     link: String,
-}
-
-/// In the state: this site's last heartbeat, and the other's.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub(super) struct Heard {
-    format: u32,
-    pub(super) own: Moment,
-    pub(super) peer: Option<String>,
-    peer_beat: Option<Moment>,
-    /// When the other's heartbeat was seen to change.
-    changed: Moment,
 }
 
 /// Whether a text must be on disk before the work goes on. What can be written anew need not.
@@ -218,56 +197,6 @@ impl Backend<'_> {
             Some(Ok(_)) => Told::Unreadable(format!("{path}: it is of another replication")),
             Some(Err(why)) => Told::Unreadable(format!("{path}: {why}")),
         })
-    }
-
-    /// Whether a site has given a sign within three heartbeats. A sign that is new since the last
-    /// look is of now; the clocks of the two sites are never compared.
-    pub(super) fn is_heard(&self, site: &str) -> Result<bool> {
-        let heard = self.heartbeats()?;
-        let beat = self.beat_of(site)?;
-        if beat.is_none() || heard.peer.as_deref() != Some(site) || beat != heard.peer_beat {
-            return Ok(beat.is_some());
-        }
-        let age = self.host.now().seconds.saturating_sub(heard.changed.seconds);
-        Ok(age <= MOST_MISSED * BEAT)
-    }
-
-    fn beat_of(&self, site: &str) -> Result<Option<Moment>> {
-        let path = format!("{}/site.json", self.site_folder(site)?);
-        let text = self.read_link::<SiteText>(&path)?.and_then(std::result::Result::ok);
-        Ok(text.filter(|text| text.site == site).map(|text| text.beat))
-    }
-
-    /// What is remembered of the heartbeats.
-    pub(super) fn heartbeats(&self) -> Result<Heard> {
-        let known = self.host.get(HEARD)?;
-        Ok(known.and_then(|bytes| record::decode(&bytes).ok()).unwrap_or_default())
-    }
-
-    /// Gives a sign, and notes the other's.
-    pub(super) fn beat(&self) -> Result<()> {
-        let now = self.host.now();
-        let mut heard = Heard { format: FORMAT, own: now, ..self.heartbeats()? };
-        let given = self.give_sign(now);
-        let other = given.and_then(|()| self.other_site());
-        if let Ok(Some(site)) = &other {
-            let beat = self.beat_of(site)?;
-            if heard.peer.as_ref() != Some(site) || heard.peer_beat != beat {
-                heard.changed = now;
-            }
-            heard.peer = Some(site.clone());
-            heard.peer_beat = beat;
-        }
-        let noted = drivebay_sdk::state::Commit::new().put(HEARD, record::encode(&heard)?);
-        self.host.commit(&noted)?;
-        other.map(|_| ())
-    }
-
-    fn give_sign(&self, now: Moment) -> Result<()> {
-        self.join_link()?;
-        let site = self.pool_id()?.to_owned();
-        let path = format!("{}/site.json", self.own_folder()?);
-        self.write_link(&path, &SiteText { format: FORMAT, site, beat: now }, Lasting::Soon).map(|_| ())
     }
 
     /// Tells the other side that there is something new to look at. Only a hint: it looks by itself

@@ -187,7 +187,8 @@ impl Backend<'_> {
         for entry in self.agenda()? {
             if entry.at > now && self.rung_by(site, &entry.uid)? != entry.seen {
                 let key = agenda_key(&entry.uid);
-                let hurried = Due { at: now, ..entry.clone() };
+                let step = if entry.step == Step::Flush { Step::Tend } else { entry.step };
+                let hurried = Due { at: now, step, ..entry.clone() };
                 let commit = Commit::new().expect(&key, Some(record::encode(&entry)?));
                 let commit = commit.put(&key, record::encode(&hurried)?);
                 self.hurry(&commit)?;

@@ -7,7 +7,7 @@ use drivebay_sdk::Result;
 use drivebay_sdk::background::{DueWorks, ObjectAccess, ObjectKind, Step as Done, Work, WorkObject};
 use drivebay_sdk::types::Instant;
 
-use super::link::BEAT;
+use super::heartbeat::BEAT;
 use super::send::Moved;
 use super::standing::{Told, accepts};
 use super::store::{Due, Step, instant, lock_kind};
@@ -41,12 +41,9 @@ impl Backend<'_> {
         } else {
             ObjectAccess::Exclusive
         };
-        let mut soonest = beat;
-        for entry in agenda {
-            soonest = soonest.min(entry.at);
-            works.push(work(&entry, access));
-        }
-        Ok(DueWorks { works, next: Some(instant(soonest.max(now))) })
+        works.extend(agenda.iter().map(|entry| work(entry, access)));
+        // The host keeps the moments of what is listed and asks again after every step.
+        Ok(DueWorks { works, next: None })
     }
 
     /// `background.run-step`.
@@ -83,6 +80,10 @@ impl Backend<'_> {
             return Ok(Done::Done);
         };
         self.put_on_agenda(&record, step, due, seen)?;
+        if self.rung_for(uid) != seen {
+            // The watch passes over what is being looked at; this is its answer to a late ring.
+            self.put_on_agenda(&record, step, self.host.now(), seen)?;
+        }
         Ok(Done::Later)
     }
 

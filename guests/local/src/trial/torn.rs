@@ -3,8 +3,11 @@
 
 use super::World;
 use super::sites::*;
+use super::volume_groups::group_request;
 use drivebay_sdk::Result;
 use drivebay_sdk::replication::Role;
+use drivebay_sdk::replication_destination::ReplicationTarget;
+use drivebay_sdk::types::ReplicationSource;
 use std::rc::Rc;
 
 /// Asks for something.
@@ -176,6 +179,42 @@ fn an_acknowledged_demotion_is_never_lost() {
         }
         *sites.a.on_pause.borrow_mut() = None;
         if !died {
+            return;
+        }
+    }
+    panic!("it never gets through");
+}
+
+/// Half of a group put in place is finished by whoever comes next, also by a forced promotion.
+#[test]
+fn a_group_is_never_at_two_moments() {
+    let mut seen = std::collections::BTreeSet::new();
+    for steps in 0..400 {
+        let sites = Sites::new();
+        let ids: Vec<String> =
+            (0..3).map(|number| sites.a.create(&small(&format!("v{number}"))).unwrap().volume_id).collect();
+        let members: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let group = sites.a.call(|backend| backend.create_volume_group(&group_request("g", &members))).unwrap();
+        let source = ReplicationSource::VolumeGroup(group.volume_group_id);
+        sites.a.enable(source.clone(), &[("schedulingInterval", "1m")]).unwrap();
+        sites.work(8);
+        let ReplicationTarget::VolumeGroup(target) = sites.a.destination(source).unwrap() else {
+            panic!("a group goes to a group");
+        };
+        ids.iter().for_each(|id| write(&sites.a, id, 8_192, b"new"));
+        sites.pass(60_000);
+        sites.work_alone(&sites.a, 2);
+        sites.b.die_after(steps);
+        sites.work_alone(&sites.b, 2);
+        let died = sites.b.is_dead();
+        sites.b.restart();
+        sites.b.promote(ReplicationSource::VolumeGroup(target.volume_group_id), true).unwrap();
+        let stamps: Vec<Vec<u8>> =
+            target.volume_ids.iter().map(|(_, copy)| contents(&sites.b, copy)[8_192..8_195].to_vec()).collect();
+        assert!(stamps.iter().all(|stamp| *stamp == stamps[0]), "after {steps} steps: {stamps:?}");
+        seen.insert(stamps[0].clone());
+        if !died {
+            assert_eq!(seen.len(), 2, "it was never both before and after the transfer");
             return;
         }
     }
