@@ -25,6 +25,9 @@ fn an_old_primary_overwrites_nothing() {
     for stale in [offer(mark(1, 6), Some(mark(1, 5)), None), offer(mark(1, 7), None, None)] {
         assert!(!accepts(&promoted, &primary(1, None), &stale));
     }
+    // Also where nothing was written after the promotion, so that its contents are still the old one's.
+    let unchanged = own(Role::Secondary, 2, Some(mark(1, 5)));
+    assert!(!accepts(&unchanged, &primary(1, None), &offer(mark(1, 6), Some(mark(1, 5)), None)));
     // The loser that wishes for it takes it, from a mark that both have or complete.
     let wishing = ReplicationRecord { resync: Some(1), image: None, base: Some(mark(1, 5)), ..promoted };
     assert!(accepts(&wishing, &primary(3, None), &offer(mark(3, 1), Some(mark(1, 5)), Some(1))));
