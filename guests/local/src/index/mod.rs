@@ -11,12 +11,18 @@ mod rebuild;
 
 pub(crate) use keys::{USES, use_key};
 
+use std::time::Duration;
+
 use drivebay_sdk::state::{Commit, Entry};
 use drivebay_sdk::{Error, Reason, Result};
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
 use crate::record::{self, FORMAT, Moment, SnapshotRecord, VolumeGroupRecord, VolumeRecord};
+
+/// How long to wait for another call's rebuild before looking again, and how often to look.
+const WAIT: Duration = Duration::from_millis(20);
+const LOOKS: u32 = 25;
 
 /// Names the host whose index is complete: the one that makes and deletes volumes.
 #[derive(Serialize, Deserialize)]
@@ -31,10 +37,19 @@ impl Backend<'_> {
     /// another call is at it.
     pub(crate) fn open_index(&self) -> Result<()> {
         let pool = self.pool_id()?;
-        if self.is_writer()? && self.is_complete(pool)? {
-            return Ok(());
+        let mut looks = 0;
+        loop {
+            if self.is_writer()? && self.is_complete(pool)? {
+                return Ok(());
+            }
+            looks += 1;
+            match self.lease_rebuild() {
+                Ok(()) => break,
+                // In a small pool it takes milliseconds, and a new pool's first call may meet a heartbeat.
+                Err(_) if looks < LOOKS => self.host.pause(WAIT),
+                Err(error) => return Err(error),
+            }
         }
-        self.lease_rebuild()?;
         let rebuilt = self.rebuild_as_writer(pool);
         self.host.commit(&Commit::new().delete(keys::LEASE))?;
         rebuilt
