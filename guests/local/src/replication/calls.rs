@@ -42,21 +42,20 @@ impl Backend<'_> {
         self.look_soon(&record, Step::Tend)
     }
 
-    /// `replication.state-of`.
+    /// `replication.state-of`. `not-found`: there is no such source.
     pub(crate) fn replication_state(&self, source: &ReplicationSource) -> Result<SourceState> {
         let (kind, id) = named(source);
-        let record = self.replication_of(kind.section(), id)?;
-        let role = match &record {
-            None => Shown::Disabled,
-            Some(record) => match record.role {
-                Role::Primary => Shown::Primary,
-                Role::Disabled => Shown::Disabled,
-                Role::Secondary | Role::Promoting if record.resync.is_some() => Shown::Resyncing,
-                Role::Secondary | Role::Promoting => Shown::Secondary,
-            },
+        let Some(record) = self.replication_of(kind.section(), id)? else {
+            let through = self.through_group(kind, id)?;
+            return Ok(SourceState { role: Shown::Disabled, through_group: through.map(|group| group.source) });
         };
-        let through = if record.is_none() { self.through_group(kind, id)? } else { None };
-        Ok(SourceState { role, through_group: through.map(|group| group.source) })
+        let role = match record.role {
+            Role::Primary => Shown::Primary,
+            Role::Disabled => Shown::Disabled,
+            Role::Secondary | Role::Promoting if record.resync.is_some() => Shown::Resyncing,
+            Role::Secondary | Role::Promoting => Shown::Secondary,
+        };
+        Ok(SourceState { role, through_group: None })
     }
 
     /// What every call begins with: secrets, index, and the replication of an existing source; none:

@@ -25,13 +25,19 @@ impl Backend<'_> {
         })
     }
 
-    /// The group through which a source is replicated; none: it is not, or by itself.
+    /// The replication of the group that a source is a member of; none: of no group that is
+    /// replicated. `not-found`: there is no such source.
     pub(super) fn through_group(&self, kind: Kind, id: &str) -> Result<Option<ReplicationRecord>> {
-        if kind != Kind::Volume {
-            return Ok(None);
+        match kind {
+            Kind::Volume => self.replication_of_group(&self.volume(id)?),
+            Kind::Snapshot => self.snapshot(id).map(|_| None),
+            Kind::Group => self.volume_group(id).map(|_| None),
         }
-        let volume = self.find_volume(id)?;
-        let group = volume.map(|volume| self.group_of(&volume)).transpose()?.flatten();
+    }
+
+    /// The replication of the group that a volume is in.
+    fn replication_of_group(&self, volume: &VolumeRecord) -> Result<Option<ReplicationRecord>> {
+        let group = self.group_of(volume)?;
         group.map_or(Ok(None), |group| self.replication_of(Section::VolumeGroups, &group.id))
     }
 
@@ -96,11 +102,7 @@ impl Backend<'_> {
             return Err(Error::failed_precondition(message));
         }
         let own = self.replication_of(Section::Volumes, id)?;
-        let record = match own {
-            Some(record) => Some(record),
-            None if volume.group.is_some() => self.through_group(Kind::Volume, id)?,
-            None => None,
-        };
+        let record = own.map_or_else(|| self.replication_of_group(volume), |record| Ok(Some(record)))?;
         match record {
             Some(record) if record.role != Role::Primary => {
                 let message = format!("volume {id} is secondary here: it is a copy until it is promoted");
@@ -113,7 +115,7 @@ impl Backend<'_> {
     /// Refuses a copy of what has never been whole.
     pub(crate) fn check_contents_whole(&self, volume: &VolumeRecord) -> Result<()> {
         let own = self.replication_of(Section::Volumes, &volume.id)?;
-        let record = own.map_or_else(|| self.through_group(Kind::Volume, &volume.id), |record| Ok(Some(record)))?;
+        let record = own.map_or_else(|| self.replication_of_group(volume), |record| Ok(Some(record)))?;
         let applying = record.as_ref().is_some_and(|record| record.applying.is_some());
         if self.is_torso(Section::Volumes, &volume.id)? || applying || record.is_some_and(|record| !record.whole) {
             let message = format!("volume {} is a copy of which no transfer is whole yet", volume.id);

@@ -238,6 +238,10 @@ fn a_group_fails_over_as_one() {
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
     let state = sites.a.call(|backend| backend.replication_state(&volume(&ids[0]))).unwrap();
     assert_eq!(state.through_group.as_ref(), Some(&group.volume_group_id));
+    for nobody in [volume("nobody"), ReplicationSource::VolumeGroup("nobody".to_owned())] {
+        let error = sites.a.call(|backend| backend.replication_state(&nobody)).unwrap_err();
+        assert_eq!(error.code, ErrorCode::NotFound, "{nobody:?}");
+    }
     assert_eq!(sites.a.info(source.clone()).unwrap().status, Some(ReplicationHealth::Healthy));
     let ReplicationTarget::VolumeGroup(target) = sites.a.destination(source.clone()).unwrap() else {
         panic!("a group goes to a group");
