@@ -51,11 +51,23 @@ impl LockTable {
         holder: &Holder,
         patience: Duration,
     ) -> Result<Guard, Conflict> {
+        let keys = self.grab_after_steps(set, holder, &[], patience).await?;
+        Ok(Guard::new(self.clone(), keys))
+    }
+
+    /// As `grab`, but where only background steps are in the way it waits for them.
+    pub(super) async fn grab_after_steps(
+        &self,
+        set: &LockSet,
+        holder: &Holder,
+        own: &[(ObjectKey, Access)],
+        patience: Duration,
+    ) -> Result<Vec<(ObjectKey, Access)>, Conflict> {
         let until = tokio::time::Instant::now() + patience;
         loop {
             // Listening begins before the attempt: a release between the two is not missed.
             let released = self.released.notified();
-            match self.try_lock(set, holder) {
+            match self.grab(set, holder, own) {
                 Err(conflict) if conflict.kind == HolderKind::Step => {
                     if tokio::time::timeout_at(until, released).await.is_err() {
                         return Err(conflict);

@@ -93,6 +93,32 @@ async fn a_call_waits_for_a_step_and_not_for_a_call() {
     assert!(begin.elapsed() >= patience);
 }
 
+/// Members become known only under the group's lock; a step on one of them is waited for all the same.
+#[tokio::test]
+async fn an_extension_waits_for_a_step_and_not_for_a_call() {
+    let table = LockTable::new();
+    let patience = Duration::from_millis(50);
+    let delete = call("DeleteVolumeGroup");
+    let mut guard = table.try_lock(&LockSet::none().exclusive(ObjectKind::VolumeGroup, "g"), &delete).unwrap();
+    let step = table.try_lock(&volume("v"), &holder("background step", HolderKind::Step)).unwrap();
+    let waiting = tokio_util::task::TaskTracker::new().spawn(async move {
+        guard.extend_after_steps(&volume("v"), &delete, patience).await.unwrap();
+        guard
+    });
+    tokio::task::yield_now().await;
+    drop(step);
+    let guard = waiting.await.unwrap();
+    assert!(table.try_lock(&volume("v"), &call("DeleteVolume")).is_err());
+    drop(guard);
+    assert!(table.is_empty());
+
+    let _held = table.try_lock(&volume("v"), &call("PromoteVolume")).unwrap();
+    let mut guard = table.try_lock(&volume("w"), &call("x")).unwrap();
+    let begin = tokio::time::Instant::now();
+    assert!(guard.extend_after_steps(&volume("v"), &call("x"), patience).await.is_err());
+    assert!(begin.elapsed() < patience, "calls are never waited for");
+}
+
 proptest! {
     /// Random takings and releases: never two holders where one is exclusive, never a refusal
     /// without a reason, and an empty table at the end.
