@@ -24,7 +24,7 @@ pub enum CallError {
     /// The backend cannot take calls now.
     #[error("{0}")]
     NotReady(#[from] NotReady),
-    /// The host knows the answer itself, from its ledger.
+    /// The host knows the answer itself.
     #[error("{0}")]
     Decided(#[from] Decision),
     /// The backend says no.
@@ -75,15 +75,19 @@ pub enum NotReady {
     Node(String),
 }
 
-/// What the host decided from its ledger (CSI, `NodePublishVolume`).
+/// What the host decided from its ledger (CSI, `NodePublishVolume`), or from what the backend told it
+/// before the call.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Decision {
     /// The path holds the volume in another way.
     #[error("{0}")]
     AlreadyExists(String),
-    /// The volume's state forbids it.
+    /// The object's state forbids it.
     #[error("{0}")]
     FailedPrecondition(String),
+    /// There is no such object.
+    #[error("{0}")]
+    NotFound(String),
 }
 
 /// A backend's own error.

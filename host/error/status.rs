@@ -40,6 +40,7 @@ pub const fn code(family: Family, error: &CallError) -> Code {
         CallError::Invalid(invalid) => match invalid.kind {
             InvalidKind::Argument => Code::InvalidArgument,
             InvalidKind::Range => Code::OutOfRange,
+            InvalidKind::Unsupported => Code::Unimplemented,
         },
         CallError::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => Code::Unimplemented,
         CallError::Busy(_) => Code::Aborted,
@@ -53,7 +54,8 @@ pub const fn code(family: Family, error: &CallError) -> Code {
         ) => Code::Unavailable,
         CallError::Decided(Decision::AlreadyExists(_)) => Code::AlreadyExists,
         CallError::Decided(Decision::FailedPrecondition(_)) => Code::FailedPrecondition,
-        CallError::Refused(refusal) => refused(refusal.code),
+        CallError::Decided(Decision::NotFound(_)) => Code::NotFound,
+        CallError::Refused(refusal) => refused(family, refusal.code),
         CallError::Fault(fault) => faulted(family, fault.kind),
         CallError::BadAnswer(_) => faulted(family, FaultKind::Trap),
         CallError::NodeLost => match family {
@@ -64,8 +66,10 @@ pub const fn code(family: Family, error: &CallError) -> Code {
     }
 }
 
-const fn refused(code: RefusalCode) -> Code {
+/// Replication has no INTERNAL: what fits no other code is UNKNOWN there.
+const fn refused(family: Family, code: RefusalCode) -> Code {
     match code {
+        RefusalCode::Internal if matches!(family, Family::Replication) => Code::Unknown,
         RefusalCode::InvalidArgument => Code::InvalidArgument,
         RefusalCode::NotFound => Code::NotFound,
         RefusalCode::AlreadyExists => Code::AlreadyExists,

@@ -52,6 +52,7 @@ fn all() -> Vec<CallError> {
     let mut all = vec![
         CallError::Invalid(Invalid::argument("name", "is missing")),
         CallError::Invalid(Invalid::range("starting_offset", "is negative")),
+        CallError::Invalid(Invalid::unsupported("replication_source.volumesnapshot", "is not served")),
         CallError::Unsupported(Unsupported::NotExported(Interface::Volumes)),
         CallError::Unsupported(Unsupported::OtherSocket("node")),
         CallError::Busy(conflict()),
@@ -62,6 +63,7 @@ fn all() -> Vec<CallError> {
         CallError::NotReady(NotReady::Node("x".into())),
         CallError::Decided(Decision::AlreadyExists("it is there".into())),
         CallError::Decided(Decision::FailedPrecondition("it is in use".into())),
+        CallError::Decided(Decision::NotFound("there is none".into())),
         CallError::BadAnswer(BadAnswer { field: "volume".into(), problem: "is missing".into() }),
         CallError::NodeLost,
         CallError::Deadline,
@@ -86,6 +88,9 @@ fn replication_faults_are_unknown() {
     for kind in FAULTS.into_iter().filter(|k| !matches!(k, FaultKind::Pool | FaultKind::Directory)) {
         assert_eq!(code(Family::Replication, &CallError::Fault(Fault::new(kind, ""))), Code::Unknown);
     }
+    for error in all() {
+        assert_ne!(code(Family::Replication, &error), Code::Internal, "{error:?}");
+    }
 }
 
 /// Nothing was started, whatever was asked for; the client comes again.
@@ -108,12 +113,14 @@ fn overload_is_never_resource_exhausted() {
     }
 }
 
+/// But for what fits no code: replication has no INTERNAL.
 #[test]
 fn a_backends_code_is_kept() {
     for family in FAMILIES {
         for (refusal, expected) in REFUSALS {
             let error = CallError::Refused(Refusal { code: refusal, reason: None, message: "m".into() });
-            assert_eq!(code(family, &error), expected);
+            let unclassified = family == Family::Replication && refusal == RefusalCode::Internal;
+            assert_eq!(code(family, &error), if unclassified { Code::Unknown } else { expected });
         }
     }
 }

@@ -13,6 +13,8 @@ pub enum InvalidKind {
     Argument,
     /// A number lies outside of what the object allows.
     Range,
+    /// It asks for a kind of object that the backend does not serve this way.
+    Unsupported,
 }
 
 /// A request that no guest is called for.
@@ -68,6 +70,11 @@ impl Invalid {
     /// A number outside of what it may be.
     pub fn range(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { kind: InvalidKind::Range, ..Self::argument(field, problem) }
+    }
+
+    /// What this backend does not do at all.
+    pub fn unsupported(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { kind: InvalidKind::Unsupported, ..Self::argument(field, problem) }
     }
 
     /// A problem of the value itself, whose field the message around it knows.
