@@ -21,6 +21,7 @@ pub mod pb {
 mod abilities;
 mod call;
 pub mod check;
+pub mod compat;
 mod convert;
 mod features;
 mod method;
