@@ -9,16 +9,20 @@
 
 mod attachment;
 mod capacity;
+mod fence;
 mod group;
 mod health;
 mod listing;
+mod maintenance;
 mod metadata;
 mod node;
 mod node_state;
+mod replication;
 mod rules;
 mod snapshot;
 mod stream;
 mod volume;
+mod volume_group;
 
 #[cfg(test)]
 mod tests;
@@ -26,6 +30,16 @@ mod tests;
 pub use stream::{BlockPage, MetadataStream};
 
 use super::{Abilities, BadAnswer, Invalid};
+
+/// Ids that a guest named when the host asked it: each of them one, and none twice.
+///
+/// # Errors
+/// The first rule broken, with the function's name as the field.
+pub fn ids(field: &str, ids: &[String]) -> Result<(), BadAnswer> {
+    rules::each(field, ids, |id| rules::text::id("", id))?;
+    rules::page::unique_texts(field, ids.iter().map(String::as_str))?;
+    Ok(())
+}
 
 /// A request that is checked before it enters a guest, and whose answer is checked before it leaves.
 pub trait Check: prost::Message + Sized {

@@ -24,6 +24,16 @@ pub(crate) fn optional(field: &str, capability: Option<&VolumeCapability>, able:
     capability.map_or(Ok(()), |capability| usable(capability, able).under(field))
 }
 
+/// A capability that may be left out and need only be well-formed, whatever the backend advertises (T3).
+pub(crate) fn optional_form(field: &str, capability: Option<&VolumeCapability>) -> Verdict {
+    capability.map_or(Ok(()), |capability| formed(capability).under(field))
+}
+
+/// A capability that may be left out and of which only the mode of access means anything (T3).
+pub(crate) fn optional_mode(field: &str, capability: Option<&VolumeCapability>) -> Verdict {
+    capability.map_or(Ok(()), |capability| mode(capability).map(drop).under(field))
+}
+
 /// The kind and the mode of access are set, and known (CSI, `VolumeCapability`; T10 for numbers that
 /// only a later version has).
 pub(crate) fn formed(capability: &VolumeCapability) -> Verdict {

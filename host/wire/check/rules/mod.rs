@@ -4,6 +4,7 @@
 //! sent it. Field paths are put together only once something is wrong, so a good message pays nothing.
 
 pub(super) mod capability;
+pub(super) mod network;
 pub(super) mod page;
 pub(super) mod path;
 pub(super) mod size;
@@ -39,6 +40,11 @@ impl Breach {
         Self { kind: InvalidKind::Range, ..Self::new(field, problem) }
     }
 
+    /// Something that this backend does not do at all: clients are told so with a code of its own.
+    pub(crate) fn unsupported(field: &str, problem: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind: InvalidKind::Unsupported, ..Self::new(field, problem) }
+    }
+
     /// A field that must be there (CSI "Required, Optional").
     pub(crate) fn missing(field: &str) -> Self {
         Self::new(field, "is required")
@@ -61,6 +67,7 @@ impl From<Breach> for Invalid {
         match breach.kind {
             InvalidKind::Argument => Self::argument(breach.field, breach.problem),
             InvalidKind::Range => Self::range(breach.field, breach.problem),
+            InvalidKind::Unsupported => Self::unsupported(breach.field, breach.problem),
         }
     }
 }

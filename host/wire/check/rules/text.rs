@@ -145,6 +145,11 @@ pub(crate) fn secrets(field: &str, secrets: &BTreeMap<String, String>) -> Verdic
     Ok(())
 }
 
+/// A secret that is one text, bounded like a map of them (T5). A breach says nothing of what it is.
+pub(crate) fn secret(field: &str, value: &str) -> Verdict {
+    at_most(field, value, MAP)
+}
+
 /// A context that a backend gives away: at most 4 KiB (CSI "Size Limits"), with keys that are words and
 /// values without NUL, since orchestrators store both as text.
 pub(crate) fn context(field: &str, context: &BTreeMap<String, String>) -> Verdict {

@@ -2,6 +2,7 @@
 //!
 //! A table starts from a message that passes, so that a case shows the rule it names and no other.
 
+mod addons;
 mod answers;
 mod fixtures;
 mod gates;
