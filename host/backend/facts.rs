@@ -101,6 +101,7 @@ impl Facts {
         });
         let abilities = Abilities::new(exports, features);
         expansion(&abilities)?;
+        companions(&abilities)?;
         Ok(Self {
             name: said.name,
             version: said.vendor_version,
@@ -199,4 +200,18 @@ fn expansion(abilities: &Abilities) -> Result<(), FactError> {
         ));
     }
     Ok(())
+}
+
+/// Interfaces about objects that only another interface has.
+fn companions(abilities: &Abilities) -> Result<(), FactError> {
+    const PAIRS: [(Interface, Interface); 3] = [
+        (Interface::VolumeGroupMembership, Interface::VolumeGroups),
+        (Interface::VolumeGroupListing, Interface::VolumeGroups),
+        (Interface::ReplicationDestination, Interface::Replication),
+    ];
+    let lone = PAIRS.into_iter().find(|(one, other)| abilities.exports(*one) && !abilities.exports(*other));
+    lone.map_or(Ok(()), |(one, other)| {
+        let (one, other) = (one.short_name(), other.short_name());
+        Err(FactError::Description(format!("it exports {one}, which means nothing without {other}; export that, too")))
+    })
 }

@@ -16,7 +16,7 @@ service! {
             LockSet::none().exclusive(ObjectKind::VolumeName, &r.name),
             r.volume_content_source.as_ref().and_then(|s| s.r#type.as_ref()),
         );
-        delete_volume: DeleteVolumeRequest => DeleteVolumeResponse, Changes, |r| volume(&r.volume_id);
+        delete_volume: DeleteVolumeRequest => DeleteVolumeResponse, Changes, |r| volume(&r.volume_id), [asks];
         controller_publish_volume: ControllerPublishVolumeRequest => ControllerPublishVolumeResponse, Changes, |r| volume(&r.volume_id);
         controller_unpublish_volume: ControllerUnpublishVolumeRequest => ControllerUnpublishVolumeResponse, Changes, |r| volume(&r.volume_id);
         validate_volume_capabilities: ValidateVolumeCapabilitiesRequest => ValidateVolumeCapabilitiesResponse, Reads, |_| LockSet::none();
@@ -30,7 +30,7 @@ service! {
             .exclusive(ObjectKind::SnapshotName, &r.name)
             .shared(ObjectKind::Volume, &r.source_volume_id);
         delete_snapshot: DeleteSnapshotRequest => DeleteSnapshotResponse, Changes, |r| LockSet::none()
-            .exclusive(ObjectKind::Snapshot, &r.snapshot_id);
+            .exclusive(ObjectKind::Snapshot, &r.snapshot_id), [asks];
         list_snapshots: ListSnapshotsRequest => ListSnapshotsResponse, Reads, |_| LockSet::none();
         get_snapshot: GetSnapshotRequest => GetSnapshotResponse, Reads, |_| LockSet::none();
         controller_expand_volume: ControllerExpandVolumeRequest => ControllerExpandVolumeResponse, Changes, |r| volume(&r.volume_id);

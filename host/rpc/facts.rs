@@ -75,6 +75,18 @@ fn has_controller(abilities: &Abilities) -> bool {
     SIDE.into_iter().any(|interface| abilities.exports(interface))
 }
 
+/// Whether any add-on of the controller's side is exported.
+fn has_controller_addon(abilities: &Abilities) -> bool {
+    const SIDE: [Interface; 5] = [
+        Interface::Replication,
+        Interface::VolumeGroups,
+        Interface::Fencing,
+        Interface::FenceClients,
+        Interface::ReclaimSpace,
+    ];
+    SIDE.into_iter().any(|interface| abilities.exports(interface))
+}
+
 /// `csi.v1.Identity/GetPluginInfo`.
 pub(super) fn plugin_info(view: View<'_>) -> Result<v1::GetPluginInfoResponse, Unsupported> {
     Ok(v1::GetPluginInfoResponse {
@@ -236,8 +248,9 @@ pub(super) fn addons(view: View<'_>) -> Result<identity::GetCapabilitiesResponse
     let replication =
         |value: c::volume_replication::Type| c::Type::VolumeReplication(c::VolumeReplication { r#type: value.into() });
     let has_node = view.exports(Interface::NodeReclaimSpace) || view.exports(Interface::KeyRotation);
+    let has_controller = has_controller(view.abilities()) || has_controller_addon(view.abilities());
     types.extend(chosen([
-        (has_controller(view.abilities()), service(c::service::Type::ControllerService)),
+        (has_controller, service(c::service::Type::ControllerService)),
         (has_node || view.exports(Interface::Node), service(c::service::Type::NodeService)),
         (view.exports(Interface::ReclaimSpace), reclaim(c::reclaim_space::Type::Offline)),
         (view.exports(Interface::NodeReclaimSpace), reclaim(c::reclaim_space::Type::Online)),

@@ -18,7 +18,7 @@ service! {
         delete_volume_group_snapshot: DeleteVolumeGroupSnapshotRequest => DeleteVolumeGroupSnapshotResponse, Changes, |r| r
             .snapshot_ids
             .iter()
-            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id), |set, id| set.exclusive(ObjectKind::Snapshot, id));
+            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id), |set, id| set.exclusive(ObjectKind::Snapshot, id)), [asks];
         get_volume_group_snapshot: GetVolumeGroupSnapshotRequest => GetVolumeGroupSnapshotResponse, Reads, |_| LockSet::none();
     }
 }

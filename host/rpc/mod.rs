@@ -3,21 +3,34 @@
 
 mod controller;
 mod facts;
+mod fence;
 mod front;
 mod group_controller;
 mod identity;
+mod inquiry;
+mod key_rotation;
 mod ledger;
 mod node;
 mod pipeline;
+mod premise;
+mod reclaim_space;
+mod removal;
+mod replication;
 mod snapshot_metadata;
 mod table;
+mod volume_group;
 
 pub use front::{Front, Role};
+
+use std::time::Duration;
 
 use crate::admission::LockSet;
 use crate::node::CallPath;
 use crate::wire::check::Check;
 use crate::wire::{Call, Secrets};
+
+/// How long a call waits for a background step that holds its objects.
+const STEP_PATIENCE: Duration = Duration::from_millis(500);
 
 /// What an RPC does to the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,9 +58,17 @@ pub(crate) enum LedgerUse {
 }
 
 /// A row: one RPC that enters a guest.
-pub(crate) trait Rpc: Call<Answer: Send + 'static> + Check + Secrets + Clone + Send + 'static {
+pub(crate) trait Rpc:
+    Call<Answer: Send + 'static> + Check + Secrets + premise::Premise + Clone + Send + Sync + 'static
+{
     /// What it does.
     const EFFECT: Effect;
+
+    /// The request as today's clients phrase it.
+    #[must_use]
+    fn folded(self) -> Self {
+        self
+    }
 
     /// What it locks, from the request alone.
     fn locks(&self) -> LockSet;

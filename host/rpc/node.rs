@@ -28,11 +28,11 @@ service! {
         node_unpublish_volume: NodeUnpublishVolumeRequest => NodeUnpublishVolumeResponse, Changes, |r| volume(&r.volume_id),
             paths |r| vec![target(&r.target_path)], ledger |r| remove(&r.volume_id, &r.target_path);
         node_get_volume_stats: NodeGetVolumeStatsRequest => NodeGetVolumeStatsResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)];
         node_expand_volume: NodeExpandVolumeRequest => NodeExpandVolumeResponse, Changes, |r| volume(&r.volume_id),
-            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)];
         node_get_volume_health: NodeGetVolumeHealthRequest => NodeGetVolumeHealthResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)], ledger |_| LedgerUse::None;
+            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)];
         node_get_storage_health: NodeGetStorageHealthRequest => NodeGetStorageHealthResponse, Reads, |_| LockSet::none();
     }
 }
@@ -41,7 +41,7 @@ fn path(role: PathRole, path: &str) -> CallPath {
     CallPath { role, path: path.to_owned() }
 }
 
-fn staging(at: &str) -> CallPath {
+pub(super) fn staging(at: &str) -> CallPath {
     path(PathRole::Staging, at)
 }
 
@@ -49,7 +49,7 @@ fn target(at: &str) -> CallPath {
     path(PathRole::Target, at)
 }
 
-fn other(at: &str) -> CallPath {
+pub(super) fn other(at: &str) -> CallPath {
     path(PathRole::Other, at)
 }
 

@@ -1,5 +1,6 @@
-//! The only place that knows the order of the steps of a call: lease, facts, check, admit, detach,
-//! sandbox, check, status. Decides nothing itself; every decision has a room of its own.
+//! The only place that knows the order of the steps of a call: fold, lease, facts, check, admit,
+//! detach, sandbox, ask and lock, call, check, status. Decides nothing itself; every decision has a
+//! room of its own.
 //!
 //! From the moment a call is detached a disconnect changes nothing: the task owns permit and lease,
 //! and the transport only waits for it. Locks are kept until the guest and every host operation it
@@ -16,7 +17,8 @@ use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
 use super::front::Front;
-use super::{Effect, LedgerUse, Rpc};
+use super::premise::Course;
+use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Deadline, Guard, Holder, Slot};
@@ -32,9 +34,6 @@ use crate::sandbox::limits::Duty;
 use crate::wire::check::Check;
 use crate::wire::{Call, CallFault, Method};
 
-/// How long a call waits for a background step that holds its objects.
-const STEP_PATIENCE: Duration = Duration::from_millis(500);
-
 /// An RPC with one answer.
 pub(super) trait Unary: Rpc + Check<Answer = <Self as Call>::Answer> {}
 
@@ -46,7 +45,7 @@ type Ended<T> = std::thread::Result<Result<T, CallError>>;
 /// Everything a call holds from admission to its end.
 pub(super) struct Permit {
     _slot: Slot,
-    _locks: Guard,
+    pub(super) locks: Guard,
     pub(super) lease: Lease,
     pub(super) context: Arc<CallContext>,
 }
@@ -61,7 +60,7 @@ pub(super) async fn call<R: Unary>(
     let family = status::family(R::METHOD, R::EFFECT == Effect::Reads);
     // Shown with debugging only: a span of every call costs more than most calls log.
     let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
-    let answer = run(front, request.into_inner(), id.clone(), deadline).instrument(span).await;
+    let answer = run(front, request.into_inner().folded(), id.clone(), deadline).instrument(span).await;
     answer
         .map(Response::new)
         .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error))
@@ -109,10 +108,11 @@ pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Res
     let locks = backend.locks.lock_after_steps(&request.locks(), &holder, STEP_PATIENCE).await?;
     let context = Arc::new(context(&lease, request, id));
     tracing::debug!(backend = backend.config.name, "call begins");
-    Ok(Permit { _slot: slot, _locks: locks, lease, context })
+    Ok(Permit { _slot: slot, locks, lease, context })
 }
 
-fn holder<R: Rpc>(id: &str) -> Holder {
+/// Who holds the locks of a call.
+pub(super) fn holder<R: Rpc>(id: &str) -> Holder {
     Holder { operation: R::METHOD.name(), call: id.to_owned(), kind: HolderKind::Call }
 }
 
@@ -133,9 +133,13 @@ fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
 
 /// From here on a disconnect changes nothing. The client is answered as soon as the answer is known;
 /// the locks go when everything that the guest started has ended.
-async fn work<R: Unary>(backend: Arc<Backend>, permit: Permit, request: R) -> Result<<R as Call>::Answer, CallError> {
+async fn work<R: Unary>(
+    backend: Arc<Backend>,
+    mut permit: Permit,
+    request: R,
+) -> Result<<R as Call>::Answer, CallError> {
     let ledger = request.ledger();
-    let answer = perform(&backend, &permit, request, &ledger).await;
+    let answer = perform(&backend, &mut permit, request, &ledger).await;
     let answer = answer.map_err(|error| doubted(&permit.context, error));
     let answer = super::ledger::conclude(&backend, &permit.context, ledger, answer).await;
     if let Err(error) = &answer
@@ -160,7 +164,7 @@ async fn kept_until_settled(permit: Permit) {
 
 async fn perform<R: Unary>(
     backend: &Backend,
-    permit: &Permit,
+    permit: &mut Permit,
     request: R,
     ledger: &LedgerUse,
 ) -> Result<<R as Call>::Answer, CallError> {
@@ -168,7 +172,7 @@ async fn perform<R: Unary>(
         return Ok(done);
     }
     let mut live = permit.lease.enter(&permit.context).await?;
-    let answer = enter(&permit.lease, &permit.context, &mut live, request).await;
+    let answer = carry_out(permit, &mut live, request).await;
     match &answer {
         Err(CallError::Fault(_)) => drop(live),
         _ => permit.lease.leave(live),
@@ -185,8 +189,33 @@ fn doubted(context: &CallContext, error: CallError) -> CallError {
     }
 }
 
+/// Learns what only the backend knows, calls it where there is something to do, and holds its answer
+/// against what was learned.
+async fn carry_out<R: Unary>(
+    permit: &mut Permit,
+    live: &mut Live,
+    request: R,
+) -> Result<<R as Call>::Answer, CallError> {
+    let mut known = inquiry::learn(permit, live, &request).await?;
+    if let Course::Done(answer) = request.judge(&known, &permit.lease.facts.abilities)? {
+        tracing::debug!(call = permit.context.id, "there is nothing to do");
+        request.check_answer(&answer, &permit.lease.facts.abilities)?;
+        return Ok(answer);
+    }
+    let answer = match enter(&permit.lease, &permit.context, live, request.clone()).await {
+        Err(CallError::Refused(refusal)) => request.forgiven(refusal.code).ok_or(CallError::Refused(refusal))?,
+        answer => answer?,
+    };
+    if R::EFFECT == Effect::Reads && request.review(&known, &answer).is_err() {
+        // Nothing is locked for a call that only reads: it may have changed meanwhile.
+        known = inquiry::learn(permit, live, &request).await?;
+    }
+    request.review(&known, &answer)?;
+    Ok(answer)
+}
+
 /// Calls the guest and checks what it says.
-async fn enter<R: Unary>(
+pub(super) async fn enter<R: Unary>(
     lease: &Lease,
     context: &CallContext,
     live: &mut Live,
@@ -224,7 +253,7 @@ fn ended(fault: CallFault) -> GuestEnd<CallError> {
 }
 
 /// A guest's own error, with the call's secrets taken out of its words.
-fn refusal(error: types::Error, context: &CallContext) -> Refusal {
+pub(super) fn refusal(error: types::Error, context: &CallContext) -> Refusal {
     let message = context
         .secrets
         .mask(&error.message)

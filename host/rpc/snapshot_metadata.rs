@@ -12,6 +12,7 @@ use tracing::Instrument;
 
 use super::front::Front;
 use super::pipeline::{self, Permit};
+use super::premise::Premise;
 use super::{Effect, Rpc};
 use crate::admission::{LockSet, ObjectKind};
 use crate::backend::{Backend, call_id};
@@ -49,6 +50,8 @@ trait Paged: Rpc + Call<Answer = Page<Self::Message>> {
 /// Both requests have the same shape in different fields.
 macro_rules! paged {
     ($request:ident => $response:ident, |$r:ident| $locks:expr) => {
+        impl Premise for v1::$request {}
+
         impl Rpc for v1::$request {
             const EFFECT: Effect = Effect::Reads;
 

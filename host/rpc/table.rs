@@ -4,18 +4,22 @@
 /// Makes the gRPC service and the `Rpc` of every row.
 ///
 /// A row of `facts` is answered without entering the guest, by a function of `rpc/facts.rs`. A row
-/// of `guest` says what the RPC does (`Reads` or `Changes`) and what it locks; node rows also say
-/// which host paths the request names and what it means for the ledger.
+/// of `guest` says what the RPC does (`Reads` or `Changes`) and what it locks from the request alone.
+/// Where it applies, it also says which host paths the request names and what it means for the ledger,
+/// and in brackets: `folds`, when older clients phrase it otherwise (`wire/compat`); `asks`, when the host must ask
+/// the backend first (an `impl Premise` beside the row).
 macro_rules! service {
     (
         $trait:path => Front;
         facts { $( $fact:ident: $fact_request:ident => $fact_response:ident, $answer:ident; )* }
         guest { $(
             $call:ident: $request:ident => $response:ident, $effect:ident, |$r:tt| $locks:expr
-            $(, paths |$p:tt| $paths:expr, ledger |$l:tt| $ledger:expr)?;
+            $(, paths |$p:tt| $paths:expr)? $(, ledger |$l:tt| $ledger:expr)? $(, [$($mark:ident)*])?;
         )* }
     ) => {
         $(
+            $crate::rpc::table::premise!($request $($($mark)*)?);
+
             impl Rpc for v1::$request {
                 const EFFECT: Effect = Effect::$effect;
 
@@ -29,12 +33,16 @@ macro_rules! service {
                         let $p = self;
                         $paths
                     }
+                )?
 
+                $(
                     fn ledger(&self) -> LedgerUse {
                         let $l = self;
                         $ledger
                     }
                 )?
+
+                $($( $crate::rpc::table::mark!($mark); )*)?
 
                 fn done() -> Option<v1::$response> {
                     Some(v1::$response::default())
@@ -64,4 +72,22 @@ macro_rules! service {
     };
 }
 
-pub(super) use service;
+/// What a row's mark adds to its `Rpc`.
+macro_rules! mark {
+    (folds) => {
+        fn folded(self) -> Self {
+            $crate::wire::compat::Fold::fold(self)
+        }
+    };
+    (asks) => {};
+}
+
+/// A row without the mark `asks` depends on nothing but its request.
+macro_rules! premise {
+    ($request:ident $(folds)?) => {
+        impl $crate::rpc::premise::Premise for v1::$request {}
+    };
+    ($request:ident $(folds)? asks) => {};
+}
+
+pub(super) use {mark, premise, service};

@@ -1,6 +1,7 @@
 //! The sandbox: components, their instances, what they may import and how much they may use. The
 //! only part of the crate that names the engine; knows nothing of gRPC.
 
+pub mod asked;
 pub mod bindings;
 pub mod cache;
 pub mod context;

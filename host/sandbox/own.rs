@@ -4,13 +4,14 @@
 use wasmtime::Store;
 use wasmtime::component::Instance;
 
+use super::asked::AskedExports;
 use super::bindings::drivebay::backend::types::{Error, Instant as WitInstant};
 use super::bindings::exports::drivebay::backend::background::{self, DueWorks, Step};
 use super::bindings::exports::drivebay::backend::identity::{self, Description, Readiness};
 use super::bindings::exports::drivebay::backend::node::{self, NodeDescription};
 use super::bindings::exports::drivebay::backend::{recovery, self_test};
 use super::fault::Fault;
-use super::instance::{GuestEnd, Live, Program};
+use super::instance::{Live, Program};
 use super::store::HostState;
 
 /// The exports that the host itself calls.
@@ -20,6 +21,8 @@ pub struct OwnExports {
     background: Option<background::GuestIndices>,
     recovery: Option<recovery::GuestIndices>,
     self_test: Option<self_test::GuestIndices>,
+    /// Those that come before a client's call.
+    pub asked: AskedExports,
 }
 
 impl std::fmt::Debug for OwnExports {
@@ -39,11 +42,12 @@ macro_rules! own_call {
             .run(async |$store: &mut Store<HostState>, instance: &Instance| {
                 let $guest = indices.load(&mut *$store, instance)?;
                 let answer: Answer<_> = $call.await?;
-                answer.map_err(GuestEnd::Other)
+                answer.map_err($crate::sandbox::instance::GuestEnd::Other)
             })
             .await
     }};
 }
+pub(super) use own_call;
 
 impl OwnExports {
     /// Finds them.
@@ -58,6 +62,7 @@ impl OwnExports {
             background: background::GuestIndices::new(pre).ok(),
             recovery: recovery::GuestIndices::new(pre).ok(),
             self_test: self_test::GuestIndices::new(pre).ok(),
+            asked: AskedExports::find(program),
         })
     }
 

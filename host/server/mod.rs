@@ -18,7 +18,14 @@ use crate::wire::pb::csi::v1::{
     controller_server::ControllerServer, group_controller_server::GroupControllerServer,
     identity_server::IdentityServer, node_server::NodeServer, snapshot_metadata_server::SnapshotMetadataServer,
 };
+use crate::wire::pb::encryptionkeyrotation::encryption_key_rotation_controller_server::EncryptionKeyRotationControllerServer;
+use crate::wire::pb::fence::fence_controller_server::FenceControllerServer;
 use crate::wire::pb::identity::identity_server::IdentityServer as AddonsIdentityServer;
+use crate::wire::pb::reclaimspace::{
+    reclaim_space_controller_server::ReclaimSpaceControllerServer, reclaim_space_node_server::ReclaimSpaceNodeServer,
+};
+use crate::wire::pb::replication::controller_server::ControllerServer as ReplicationServer;
+use crate::wire::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
 
 /// The largest request that is read: as large as clients accept answers.
 const MESSAGE: usize = 4 * 1024 * 1024;
@@ -53,7 +60,13 @@ async fn routes(front: Front) -> Routes {
         .add_service(limited!(GroupControllerServer))
         .add_service(limited!(SnapshotMetadataServer))
         .add_service(limited!(NodeServer))
-        .add_service(limited!(AddonsIdentityServer));
+        .add_service(limited!(AddonsIdentityServer))
+        .add_service(limited!(ReplicationServer))
+        .add_service(limited!(VolumeGroupServer))
+        .add_service(limited!(FenceControllerServer))
+        .add_service(limited!(ReclaimSpaceControllerServer))
+        .add_service(limited!(ReclaimSpaceNodeServer))
+        .add_service(limited!(EncryptionKeyRotationControllerServer));
     // Reflection of a set that was encoded by the build cannot fail; without it all else still works.
     let reflection =
         || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);

@@ -41,9 +41,14 @@ pub(crate) fn enter(operation: &str, object: &str, secrets: &StringMap) -> Resul
 /// As `enter`, for calls that the host makes by itself and often.
 pub(crate) fn quietly(operation: &str, object: &str) -> Result<()> {
     used();
+    asked(operation, object).map(drop)
+}
+
+/// As `quietly`, for what the host asks before another call, which is the same use of the instance.
+pub(crate) fn asked(operation: &str, object: &str) -> Result<Flaw> {
     match instruction(operation, object)? {
-        Some(word) => obey(&word, operation, object, &StringMap::new()).map(drop),
-        None => Ok(()),
+        Some(word) => obey(&word, operation, object, &StringMap::new()),
+        None => Ok(Flaw::new()),
     }
 }
 

@@ -6,7 +6,7 @@
 use drivebay_sdk::state::{self, Commit};
 use drivebay_sdk::types::Volume;
 use drivebay_sdk::volumes::CreateVolumeRequest;
-use drivebay_sdk::{Error, Result};
+use drivebay_sdk::{Error, Result, log};
 
 use crate::act;
 
@@ -16,6 +16,8 @@ pub(crate) fn run(request: &CreateVolumeRequest) -> Result<Option<Volume>> {
         return Ok(None);
     }
     act::used();
+    // What was said before has been said: whoever reads the log knows by this how far it has come.
+    log::info("tester", format!("carries out {}", request.name));
     let (mut commit, mut context) = (Commit::new(), Vec::new());
     for (parameter, value) in &request.parameters {
         commit = match parameter.split_once(':') {
