@@ -5,6 +5,8 @@
 #![allow(clippy::format_collect, reason = "a test's text is short, and read more often than run")]
 
 #[cfg(test)]
+mod addons;
+#[cfg(test)]
 mod background;
 #[cfg(test)]
 mod bad_input;

@@ -13,7 +13,7 @@ use tonic::Code;
 
 use crate::support::{Guest, Options, TestHost, expect, refused, requests, wire};
 
-/// A well-formed request of every method of `csi.v1` that carries secrets, and under which operation
+/// A well-formed request of every method that carries secrets, and under which operation
 /// and object the test backend knows it.
 #[expect(clippy::too_many_lines, reason = "a table, one row a method")]
 fn methods() -> Vec<(&'static str, &'static str, &'static str, Json)> {
@@ -92,6 +92,52 @@ fn methods() -> Vec<(&'static str, &'static str, &'static str, Json)> {
     ]
 }
 
+/// The same for csi-addons.
+fn addons() -> Vec<(&'static str, &'static str, &'static str, Json)> {
+    let capability = json!({
+        "mount": { "fsType": "ext4", "mountFlags": [FLAG] }, "accessMode": { "mode": "SINGLE_NODE_WRITER" }
+    });
+    let on = |id: &str| json!({ "replicationSource": { "volume": { "volumeId": id } } });
+    let volume = json!({ "volumeId": "vol-v" });
+    let reclaim = json!({ "volumeId": "vol-v", "volumePath": "/nowhere", "volumeCapability": capability });
+    let rotate = json!({ "volumeId": "vol-v", "volumeCapability": capability });
+    let group = json!({ "volumeGroupId": "vg-g" });
+    let networks = json!({ "cidrs": [{ "cidr": "192.0.2.0/24" }] });
+    vec![
+        ("Controller.EnableVolumeReplication", "enable-replication", "vol-p", on("vol-p")),
+        ("Controller.DisableVolumeReplication", "disable-replication", "vol-q", on("vol-q")),
+        ("Controller.PromoteVolume", "promote", "vol-p", on("vol-p")),
+        ("Controller.DemoteVolume", "demote", "vol-q", on("vol-q")),
+        ("Controller.ResyncVolume", "resync", "vol-q", on("vol-q")),
+        ("Controller.GetVolumeReplicationInfo", "get-replication", "vol-p", on("vol-p")),
+        ("Controller.GetReplicationDestinationInfo", "get-destination", "vol-p", on("vol-p")),
+        ("Controller.CreateVolumeGroup", "create-volume-group", "n", json!({ "name": "n" })),
+        (
+            "Controller.ModifyVolumeGroupMembership",
+            "modify-membership",
+            "vg-g",
+            json!({ "volumeGroupId": "vg-g", "volumeIds": ["vol-v"] }),
+        ),
+        ("Controller.DeleteVolumeGroup", "delete-volume-group", "vg-g", group.clone()),
+        ("Controller.ControllerGetVolumeGroup", "get-volume-group", "vg-g", group),
+        ("Controller.ListVolumeGroups", "list-volume-groups", "all", json!({})),
+        ("FenceController.FenceClusterNetwork", "fence", "all", networks.clone()),
+        ("FenceController.UnfenceClusterNetwork", "unfence", "all", networks),
+        ("FenceController.ListClusterFence", "list-fences", "all", json!({})),
+        ("FenceController.GetFenceClients", "get-fence-clients", "all", json!({})),
+        ("ReclaimSpaceController.ControllerReclaimSpace", "reclaim-space", "vol-v", volume),
+        ("ReclaimSpaceNode.NodeReclaimSpace", "node-reclaim-space", "vol-v", reclaim),
+        ("EncryptionKeyRotationController.EncryptionKeyRotate", "rotate-key", "vol-v", rotate),
+    ]
+}
+
+/// All of them.
+fn table() -> Vec<(&'static str, &'static str, &'static str, Json)> {
+    let mut all = methods();
+    all.extend(addons());
+    all
+}
+
 /// A mount flag may hold a secret, so the host says none by itself; an answer may repeat it to the
 /// client that sent it (`ValidateVolumeCapabilities` must).
 const FLAG: &str = "password=c4n4ry-fl4g";
@@ -140,8 +186,7 @@ fn has_secret(message: &MessageDescriptor) -> bool {
 
 pub fn secret_methods() -> Vec<MethodDescriptor> {
     let contracts = wire::contracts();
-    let services = contracts.services().filter(|service| service.package_name() == "csi.v1");
-    let methods: Vec<_> = services.flat_map(|service| service.methods().collect::<Vec<_>>()).collect();
+    let methods: Vec<_> = contracts.services().flat_map(|service| service.methods().collect::<Vec<_>>()).collect();
     methods.into_iter().filter(|method| has_secret(&method.input())).collect()
 }
 
@@ -149,14 +194,23 @@ pub fn name_of(method: &MethodDescriptor) -> String {
     format!("{}.{}", method.parent_service().name(), method.name())
 }
 
-/// A volume, two snapshots for a difference, and a group snapshot of one member.
+/// A volume, two snapshots for a difference, and a group snapshot of one member; a primary and a
+/// secondary source of replication, and an empty volume group.
 async fn prepare(host: &TestHost) {
     let separator = '\u{1f}';
     let volume = format!("4096{separator}none{separator}{separator}made by the test");
     let snapshot = format!("vol-v{separator}4096{separator}1{separator}");
     let member = format!("{snapshot}group-g");
+    let replica = |role: &str| format!("{role}{separator}{separator}[]{separator}false");
+    let (primary, secondary) = (replica("primary"), replica("secondary"));
+    let group = format!("[]{separator}");
     let wishes = [
         ("set:volume/vol-v", volume.as_str()),
+        ("set:volume/vol-p", &volume),
+        ("set:volume/vol-q", &volume),
+        ("set:replica/volume/vol-p", &primary),
+        ("set:replica/volume/vol-q", &secondary),
+        ("set:volume-group/vg-g", &group),
         ("set:snapshot/snap-s", &snapshot),
         ("set:snapshot/snap-t", &snapshot),
         ("set:snapshot/snap-member", &member),
@@ -169,7 +223,7 @@ async fn prepare(host: &TestHost) {
 #[test]
 fn the_table_has_every_method_with_secrets() {
     let mut marked: Vec<_> = secret_methods().iter().map(name_of).collect();
-    let mut listed: Vec<_> = methods().into_iter().map(|(name, ..)| name.to_owned()).collect();
+    let mut listed: Vec<_> = table().into_iter().map(|(name, ..)| name.to_owned()).collect();
     marked.sort();
     listed.sort();
     assert_eq!(marked, listed);
@@ -178,7 +232,7 @@ fn the_table_has_every_method_with_secrets() {
 #[tokio::test]
 async fn secrets_show_nowhere() {
     let mut host = TestHost::start(Guest::TESTER, Options::default().log("trace").limit("log-burst", "8MiB")).await;
-    let (mut canaries, table) = (Canaries::default(), methods());
+    let (mut canaries, table) = (Canaries::default(), table());
     for method in secret_methods() {
         let (_, operation, object, json) = table.iter().find(|(name, ..)| *name == name_of(&method)).unwrap();
         let channel = host.connect().await;

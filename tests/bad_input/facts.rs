@@ -45,6 +45,10 @@ pub enum Rule {
     Within(&'static str),
     /// A token that the backend has given away.
     Token,
+    /// A network in CIDR notation.
+    Network,
+    /// A capability of which only the mode is looked at.
+    ModeOnly,
     /// Nothing can be wrong with it.
     Optional,
 }
@@ -97,6 +101,8 @@ fn fact(line: &'static str) -> Option<Fact> {
         "ordered" => Rule::Ordered(pair()?.0, pair()?.1),
         "within" => Rule::Within(bound),
         "token" => Rule::Token,
+        "network" => Rule::Network,
+        "mode-only" => Rule::ModeOnly,
         "optional" => Rule::Optional,
         _ => return None,
     };

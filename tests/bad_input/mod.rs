@@ -11,31 +11,35 @@ use std::path::PathBuf;
 
 use drivebay::wire::pb::csi::v1::{CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest};
 use facts::Rule;
+pub use facts::requests as requests_of_facts;
 use prost_reflect::{DescriptorPool, MethodDescriptor};
-use requests::{Broken, Maker};
+use requests::Broken;
+pub use requests::Maker;
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
 use crate::support::{Guest, Node, Options, Pool, TestHost, requests as plain, wire};
 
-const SERVICES: [&str; 6] = [
-    "csi.v1.Identity",
-    "csi.v1.Controller",
-    "csi.v1.GroupController",
-    "csi.v1.SnapshotMetadata",
-    "csi.v1.Node",
-    "identity.Identity",
-];
+/// Which services are tried on which backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Family {
+    /// Those of CSI, on the reference backend.
+    Csi,
+    /// Those of csi-addons, on the test backend: it has them all, snapshots as sources included.
+    Addons,
+}
 
-fn methods(contracts: &DescriptorPool) -> Vec<MethodDescriptor> {
-    let services = SERVICES.iter().map(|name| contracts.get_service_by_name(name).expect(name));
+fn methods(contracts: &DescriptorPool, family: Family) -> Vec<MethodDescriptor> {
+    let is_csi = |name: &str| name.starts_with("csi.v1.");
+    let services = contracts.services().filter(|service| is_csi(service.full_name()) == (family == Family::Csi));
     services.flat_map(|service| service.methods().collect::<Vec<_>>()).collect()
 }
 
-/// The reference backend with one object of each kind, and nothing on the node.
+/// A backend with one object of each kind, and nothing on the node.
 struct Site {
     host: TestHost,
-    pool: Pool,
+    /// The reference backend's.
+    pool: Option<Pool>,
     known: BTreeMap<&'static str, String>,
 }
 
@@ -65,16 +69,47 @@ impl Site {
             ["staging_target_path", "target_path", "volume_path", "volume_publish_path"]
                 .map(|field| (field, pool.place(field))),
         );
-        Self { host, pool, known }
+        Self { host, pool: Some(pool), known }
     }
 
-    /// All that a client can list, and all that is in the pool and in the places that requests name.
+    async fn addons() -> Self {
+        let options = Options::default().setting("features", "snapshot-replication").log("debug");
+        let host = TestHost::start(Guest::TESTER, options).await;
+        host.create(&["v"]).await;
+        host.controller().await.create_snapshot(plain::snapshot("s", "vol-v")).await.unwrap();
+        host.control(&[("set:volume-group/vg-g", "[]\u{1f}vol-v")]).await;
+        let known = [
+            ("volume_id", "vol-v"),
+            ("volume_ids", "vol-v"),
+            ("volume_group_id", "vg-g"),
+            ("volume_snapshot_id", "snap-s"),
+            ("cidr", "192.0.2.0/24"),
+            ("volume_path", "/nowhere/target"),
+            ("staging_target_path", "/nowhere/staging"),
+        ];
+        Self { host, pool: None, known: known.map(|(field, value)| (field, value.to_owned())).into() }
+    }
+
+    async fn of(family: Family) -> Self {
+        match family {
+            Family::Csi => Self::new().await,
+            Family::Addons => Self::addons().await,
+        }
+    }
+
+    /// All that a client can list or the test backend remembers, and all that is in the pool and in the
+    /// places that requests name.
     async fn everything(&self) -> (String, BTreeMap<PathBuf, (u64, u64, i64, i64)>, Vec<bool>) {
         let mut client = self.host.controller().await;
         let volumes = client.list_volumes(ListVolumesRequest::default()).await.unwrap().into_inner();
         let snapshots = client.list_snapshots(ListSnapshotsRequest::default()).await.unwrap().into_inner();
         let places = self.known.values().map(|place| std::fs::exists(place).unwrap_or(false)).collect();
-        (format!("{volumes:?} {snapshots:?}"), self.pool.contents(), places)
+        let kept = match &self.pool {
+            Some(_) => BTreeMap::new(),
+            None => self.host.control(&[("get:volume-group/", ""), ("get:replica/", ""), ("get:fence/", "")]).await,
+        };
+        let files = self.pool.as_ref().map(Pool::contents).unwrap_or_default();
+        (format!("{volumes:?} {snapshots:?} {kept:?}"), files, places)
     }
 }
 
@@ -104,12 +139,21 @@ fn judge(broken: &Broken, status: Option<Status>) -> Result<(), String> {
 
 #[tokio::test]
 async fn every_rule_of_every_request() {
-    let (site, contracts) = (Site::new().await, wire::contracts());
+    every_rule(Family::Csi, 900).await;
+}
+
+#[tokio::test]
+async fn every_rule_of_every_add_on_request() {
+    every_rule(Family::Addons, 300).await;
+}
+
+async fn every_rule(family: Family, least: usize) {
+    let (site, contracts) = (Site::of(family).await, wire::contracts());
     let maker = Maker { facts: facts::requests(), known: site.known.clone() };
     let channel = site.host.connect().await;
     let (before, begun) = (site.everything().await, site.host.log.with("call begins").len());
     let (mut wrong, mut count) = (Vec::new(), 0);
-    for method in methods(&contracts) {
+    for method in methods(&contracts, family) {
         let whole = [vec![0xff; 12], vec![0x0a, 5, b'a'], vec![0x0f], vec![0x80]];
         let unreadable = whole.into_iter().map(|bytes| {
             let what = format!("{}: {bytes:x?}", method.full_name());
@@ -122,13 +166,13 @@ async fn every_rule_of_every_request() {
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
-    assert!(count > 900, "{count}");
+    assert!(count > least, "{count}");
     let entered = site.host.log.with("call begins").len() - begun;
     assert_eq!(entered, 0, "no refusal reaches the backend");
     assert_eq!(site.everything().await, before);
 
     // The backend's own: it alone knows its tokens.
-    for method in methods(&contracts) {
+    for method in methods(&contracts, family) {
         for broken in maker.broken(&method).into_iter().filter(|broken| broken.code == Code::Aborted) {
             let status = refusal(&channel, &method, &broken).await.expect(&broken.what);
             assert_eq!(status.code(), Code::Aborted, "{}: {status:?}", broken.what);
@@ -141,11 +185,16 @@ async fn every_rule_of_every_request() {
 /// A rule that only ever refuses would be kept by a host that refuses everything.
 #[tokio::test]
 async fn what_the_rules_let_through() {
-    let (site, contracts) = (Site::new().await, wire::contracts());
+    let_through(Family::Csi, 60).await;
+    let_through(Family::Addons, 40).await;
+}
+
+async fn let_through(family: Family, least: usize) {
+    let (site, contracts) = (Site::of(family).await, wire::contracts());
     let maker = Maker { facts: facts::requests(), known: site.known.clone() };
     let channel = site.host.connect().await;
     let (mut count, mut refused) = (0, Vec::new());
-    for method in methods(&contracts) {
+    for method in methods(&contracts, family) {
         for broken in maker.broken(&method).into_iter().filter(|broken| broken.code == Code::Ok) {
             count += 1;
             let status = refusal(&channel, &method, &broken).await;
@@ -154,7 +203,7 @@ async fn what_the_rules_let_through() {
         }
     }
     assert!(refused.is_empty(), "{} of {count}:\n{}", refused.len(), refused.join("\n"));
-    assert!(count > 60, "{count}");
+    assert!(count > least, "{count}");
 }
 
 /// What comes later is not forgotten, and what is gone is not kept.
@@ -163,7 +212,7 @@ fn the_facts_have_every_field() {
     let contracts = wire::contracts();
     let maker = Maker { facts: facts::requests(), known: BTreeMap::new() };
     let mut fields = BTreeSet::new();
-    for method in methods(&contracts) {
+    for method in [Family::Csi, Family::Addons].into_iter().flat_map(|family| methods(&contracts, family)) {
         for message in maker.messages(&method.input()) {
             let name = message.full_name().to_owned();
             fields.extend(message.fields().map(|field| (name.clone(), field.name().to_owned())));

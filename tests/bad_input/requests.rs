@@ -6,7 +6,8 @@ use std::collections::BTreeMap;
 
 use prost::Message as _;
 use prost_reflect::{
-    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, MethodDescriptor, Value,
+    DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, MethodDescriptor,
+    ReflectMessage as _, Value,
 };
 use tonic::Code;
 
@@ -87,8 +88,9 @@ impl Maker {
     fn places(&self, message: &MessageDescriptor) -> Vec<(Steps, MessageDescriptor)> {
         let mut found = vec![(Steps::new(), message.clone())];
         for field in message.fields().filter(|field| !field.is_map()) {
-            let gated = self.rules(message.full_name(), field.name()).any(|fact| fact.rule == Rule::Gated);
-            if let (Kind::Message(inner), false) = (field.kind(), gated) {
+            let mut rules = self.rules(message.full_name(), field.name());
+            let is_apart = rules.any(|fact| matches!(fact.rule, Rule::Gated | Rule::ModeOnly));
+            if let (Kind::Message(inner), false) = (field.kind(), is_apart) {
                 found.extend(self.places(&inner).into_iter().map(|(mut steps, message)| {
                     steps.insert(0, field.clone());
                     (steps, message)
@@ -266,6 +268,16 @@ fn values(maker: &Maker, rule: Rule, field: &FieldDescriptor) -> Vec<(String, Va
             .collect(),
         Rule::Gated => vec![one("there", maker.good(field), "feature")],
         Rule::Token => all(&["invalid-token", "\0", &"x".repeat(500)], "token"),
+        Rule::Network => {
+            all(&["192.0.2.7", "192.0.2.0/33", "::/129", "a/8", "192.0.2.0/", "/8", "192.0.2.0/+8"], "CIDR")
+        }
+        Rule::ModeOnly => {
+            let Value::Message(mut capability) = maker.good(field) else { panic!("{} is a message", field.name()) };
+            let descriptor = capability.descriptor();
+            let kinds = descriptor.oneofs().flat_map(|oneof| oneof.fields().collect::<Vec<_>>());
+            kinds.for_each(|kind| capability.clear_field(&kind));
+            vec![one("no kind", Value::Message(capability), "")]
+        }
         Rule::Optional | Rule::Required | Rule::Either(..) | Rule::Ordered(..) | Rule::Within(_) => Vec::new(),
     }
 }

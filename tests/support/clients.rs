@@ -15,6 +15,12 @@ impl TestHost {
         Endpoint::try_from(uri).unwrap().connect().await.expect("the host listens")
     }
 
+    /// A connection to the csi-addons socket.
+    pub async fn connect_addons(&self) -> Channel {
+        let uri = format!("unix://{}", self.addons_socket().display());
+        Endpoint::try_from(uri).unwrap().connect().await.expect("the host listens")
+    }
+
     /// A connection that is made by the first call. Without a host the call is refused, as it is for
     /// any client.
     pub fn connect_later(&self) -> Channel {

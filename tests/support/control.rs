@@ -9,8 +9,15 @@ use super::{TestHost, requests};
 impl TestHost {
     /// Sends `set:KEY`, `unset:KEY` and `get:PREFIX` pairs; gives the entries that were asked for.
     pub async fn control(&self, wishes: &[(&str, &str)]) -> BTreeMap<String, String> {
-        let name = format!("control-{}", self.next.fetch_add(1, Ordering::Relaxed));
-        let mut request = requests::create(&name);
+        self.control_as(&self.control_name(), wishes).await
+    }
+
+    fn control_name(&self) -> String {
+        format!("control-{}", self.next.fetch_add(1, Ordering::Relaxed))
+    }
+
+    async fn control_as(&self, name: &str, wishes: &[(&str, &str)]) -> BTreeMap<String, String> {
+        let mut request = requests::create(name);
         request.parameters = wishes.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
         let answer = self.controller().await.create_volume(request).await.expect("control requests succeed");
         answer.into_inner().volume.unwrap().volume_context
@@ -38,7 +45,16 @@ impl TestHost {
         self.log.wait(&format!("entered {call}"), count).await;
     }
 
-    /// How often it was entered so.
+    /// How often it was entered so by the calls that were answered by now: what a later one says has
+    /// been read.
+    pub async fn entries_so_far(&self, call: &str) -> usize {
+        let name = self.control_name();
+        self.control_as(&name, &[]).await;
+        self.log.wait(&format!("carries out {name} "), 1).await;
+        self.entries(call)
+    }
+
+    /// How often it was entered so, as far as the log has been read.
     pub fn entries(&self, call: &str) -> usize {
         self.log.with(&format!("entered {call}")).len()
     }

@@ -61,7 +61,7 @@ impl TestHost {
     }
 
     async fn wait_until_it_serves(&self) {
-        self.log.wait("listening", 1).await;
+        self.log.wait("listening", self.options.sockets()).await;
         self.identity().await.probe(ProbeRequest {}).await.expect("a socket that listens is served");
         if self.options.waits_for_ready() {
             self.ready().await;
@@ -103,6 +103,11 @@ impl TestHost {
     /// The CSI socket.
     pub fn socket(&self) -> PathBuf {
         self.directory.path().join("csi.sock")
+    }
+
+    /// The csi-addons socket, where the options ask for one.
+    pub fn addons_socket(&self) -> PathBuf {
+        self.directory.path().join("addons.sock")
     }
 
     /// Where the host keeps its state.

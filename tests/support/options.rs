@@ -26,6 +26,7 @@ pub struct Options {
     format: Option<&'static str>,
     log: Option<&'static str>,
     recovering: bool,
+    addons: bool,
     pub(super) tap: Option<Tap>,
 }
 
@@ -54,8 +55,21 @@ impl Options {
     /// The reference backend on a pool: a node of its own, with the grants that it wants.
     #[must_use]
     pub fn pool(self, pool: &Path, node: Node) -> Self {
-        let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
-        let options = self.backend("node-id = \"n1\"").grant(&grant);
+        self.directories(&[(pool, "/pool")], node)
+    }
+
+    /// The same with a link directory, so that it can replicate.
+    #[must_use]
+    pub fn pool_and_link(self, pool: &Path, link: &Path, node: Node) -> Self {
+        self.directories(&[(pool, "/pool"), (link, "/link")], node).setting("link", "/link")
+    }
+
+    fn directories(self, directories: &[(&Path, &str)], node: Node) -> Self {
+        let granted = directories
+            .iter()
+            .map(|(host, guest)| format!("{{ host = \"{}\", guest = \"{guest}\", write = true }}", host.display()));
+        let granted = format!("directories = [{}]", granted.collect::<Vec<_>>().join(", "));
+        let options = self.backend("node-id = \"n1\"").grant(&granted);
         if node == Node::Granted { options.grant("node = true") } else { options }
     }
 
@@ -110,6 +124,13 @@ impl Options {
         self
     }
 
+    /// There is a socket for csi-addons, too.
+    #[must_use]
+    pub fn with_addons(mut self) -> Self {
+        self.addons = true;
+        self
+    }
+
     /// What the host does is seen, and may be ended, by this tap.
     #[must_use]
     pub fn tapped(mut self, tap: &Tap) -> Self {
@@ -129,6 +150,11 @@ impl Options {
         &self.environment
     }
 
+    /// How many sockets there are.
+    pub(super) fn sockets(&self) -> usize {
+        if self.addons { 2 } else { 1 }
+    }
+
     pub(super) fn waits_for_ready(&self) -> bool {
         !self.recovering
     }
@@ -139,9 +165,10 @@ impl Options {
         let (directory, state) = (directory.display(), state.display());
         let component = guest.path();
         let Self { backend, limits, grants, settings, .. } = self;
+        let addons = if self.addons { format!("addons = \"unix://{directory}/addons.sock\"\n") } else { String::new() };
         format!(
             "[host]\nstate = \"{state}\"\n\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
-             csi = \"unix://{directory}/csi.sock\"\nsettings = {{ {} }}\n{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
+             csi = \"unix://{directory}/csi.sock\"\nsettings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
             component.display(),
             settings.trim_end_matches(", "),
         )
