@@ -4,14 +4,19 @@
 use std::path::Path;
 
 /// Every rule that needs a test of its own.
-const REQUIRED: [&str; 12] = ["T1", "T2", "T4", "T5", "T6", "T7", "T10", "D1", "D5", "D6", "D7", "D8"];
+const REQUIRED: [&str; 21] = [
+    "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D10",
+    "D11", "D12",
+];
 
 /// A rule, and a test as file and function.
-const PROOFS: [(&str, &str, &str); 27] = [
+const PROOFS: [(&str, &str, &str); 47] = [
     ("T1", "host/wire/check/tests/traps.rs", "t1_relative_paths_pass_where_a_volume_is_only_looked_for"),
     ("T1", "tests/traps.rs", "t1_a_relative_path_of_an_unknown_volume_is_not_found"),
     ("T2", "host/wire/check/tests/traps.rs", "t2_members_of_a_group_snapshot_may_be_left_out"),
     ("T2", "tests/traps.rs", "t2_an_unknown_group_snapshot_has_no_members_to_name"),
+    ("T3", "host/wire/check/tests/addons.rs", "t3_upkeep_takes_what_the_sidecar_sends"),
+    ("T3", "tests/addons/upkeep.rs", "t3_the_sidecar_leaves_out_what_the_contract_demands"),
     ("T4", "host/wire/check/tests/traps.rs", "t4_contexts_may_have_keys_that_the_client_added"),
     ("T4", "tests/traps.rs", "t4_clients_add_keys_to_the_context"),
     ("T5", "host/wire/check/tests/traps.rs", "t5_maps_of_clients_may_pass_the_limits_of_the_specification"),
@@ -20,21 +25,39 @@ const PROOFS: [(&str, &str, &str); 27] = [
     ("T6", "tests/traps.rs", "t6_ephemeral_volumes_are_published_without_staging"),
     ("T7", "host/wire/check/tests/traps.rs", "t7_any_form_of_id_passes_where_unknown_is_success"),
     ("T7", "tests/traps.rs", "t7_deleting_what_never_was_is_success"),
+    ("T8", "host/wire/check/tests/addons.rs", "t8_sources_of_replication"),
+    ("T8", "tests/addons/dialects.rs", "t8_the_older_field_is_not_looked_at"),
+    ("T9", "host/server/authority/tests.rs", "t9_an_authority_that_does_not_parse_is_served"),
+    ("T9", "tests/clients/mod.rs", "t9_python_makes_every_call"),
     ("T10", "host/wire/check/tests/traps.rs", "t10_unknown_modes_are_refused"),
     ("T10", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
     ("D1", "tests/contract/mod.rs", "the_served_contract_is_the_released_one"),
     ("D1", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
+    ("D2", "tests/addons/dialects.rs", "d2_every_generation_of_clients_has_the_same_effects"),
+    ("D2", "tests/addons/dialects.rs", "d2_groups_and_snapshots_are_sources_like_volumes"),
+    ("D3", "tests/addons/replication.rs", "d3_the_host_never_invites_force"),
+    ("D4", "tests/addons/groups.rs", "d4_a_volume_in_a_group_is_not_deleted"),
+    ("D4", "tests/addons/groups.rs", "d4_deleting_an_unknown_group_is_success"),
+    ("D4", "tests/addons/groups.rs", "d4_the_volumes_go_with_their_group_or_keep_it"),
     ("D5", "host/error/tests.rs", "an_unknown_outcome_of_a_change_is_never_final"),
     ("D5", "host/error/tests.rs", "replication_faults_are_unknown"),
     ("D5", "tests/calls.rs", "a_crash_leaves_the_outcome_open_and_the_host_up"),
+    ("D5", "tests/addons/replication.rs", "unclassified_failures_are_unknown"),
     ("D5", "tests/limits.rs", "waiting_without_end"),
     ("D6", "host/wire/check/tests/traps.rs", "d6_names_and_ids_are_held_to_their_size"),
     ("D7", "tests/locks.rs", "every_pair_of_changes"),
     ("D7", "tests/locks.rs", "what_shares_nothing_or_only_reads_goes_together"),
+    ("D7", "tests/addons/locks.rs", "every_pair_of_changes"),
+    ("D7", "tests/addons/locks.rs", "what_shares_nothing_goes_together"),
     ("D7", "tests/calls.rs", "a_call_goes_on_after_its_deadline"),
     ("D8", "tests/calls.rs", "probe_tells_how_the_backend_feels_and_never_fails"),
     ("D8", "tests/recovery.rs", "nobody_is_let_in_before_recovery_succeeds"),
     ("D8", "tests/calls.rs", "identity_answers_while_every_place_is_taken"),
+    ("D10", "host/server/authority/tests.rs", "sound_authorities_pass_as_they_are"),
+    ("D10", "host/server/authority/tests.rs", "a_sound_connection_is_free_after_its_first_block"),
+    ("D11", "tests/addons/replication.rs", "d11_other_parameters_are_the_backends_to_judge"),
+    ("D12", "host/wire/check/tests/addons.rs", "d12_kinds_of_sources_that_a_backend_lacks"),
+    ("D12", "tests/addons/replication.rs", "d12_snapshots_only_where_the_backend_has_the_feature"),
 ];
 
 /// Whether a text has a function of this name that runs as a test.

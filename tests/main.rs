@@ -15,6 +15,8 @@ mod calls;
 #[cfg(test)]
 mod canaries;
 #[cfg(test)]
+mod clients;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;

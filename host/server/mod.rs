@@ -1,6 +1,7 @@
 //! The gRPC servers: sockets, services, reflection, health, and the end of it all. Decides nothing
 //! about calls.
 
+mod authority;
 pub mod codec;
 pub mod listener;
 mod words;
@@ -8,6 +9,7 @@ mod words;
 use std::future::Future;
 
 use tokio::net::UnixListener;
+use tokio_stream::StreamExt;
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::service::Routes;
 use tonic::transport::Server;
@@ -41,10 +43,11 @@ where
     F: Future<Output = ()> + Send,
 {
     let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
+    let incoming = UnixListenerStream::new(listener).map(|accepted| accepted.map(authority::Tolerant::new));
     Server::builder()
         .layer(words::AtTheDoor)
         .add_routes(Routes::from(all))
-        .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end)
+        .serve_with_incoming_shutdown(incoming, end)
         .await
 }
 
