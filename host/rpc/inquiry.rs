@@ -51,7 +51,7 @@ async fn ask(permit: &Permit, live: &mut Live, question: Question, known: &mut K
         }
         Question::Description(volume_group_id, secrets) => {
             let request = ControllerGetVolumeGroupRequest { volume_group_id, secrets };
-            known.described = pipeline::enter(&permit.lease, &permit.context, live, request).await?.volume_group;
+            known.described = pipeline::enter(&permit.lease, &permit.context, live, &request).await?.volume_group;
         }
     }
     Ok(())

@@ -202,7 +202,7 @@ async fn carry_out<R: Unary>(
         request.check_answer(&answer, &permit.lease.facts.abilities)?;
         return Ok(answer);
     }
-    let answer = match enter(&permit.lease, &permit.context, live, request.clone()).await {
+    let answer = match enter(&permit.lease, &permit.context, live, &request).await {
         Err(CallError::Refused(refusal)) => request.forgiven(refusal.code).ok_or(CallError::Refused(refusal))?,
         answer => answer?,
     };
@@ -219,11 +219,10 @@ pub(super) async fn enter<R: Unary>(
     lease: &Lease,
     context: &CallContext,
     live: &mut Live,
-    request: R,
+    request: &R,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let asked = request.clone();
-    let answer = invoke(lease, context, live, request).await?;
-    asked.check_answer(&answer, &lease.facts.abilities)?;
+    let answer = invoke(lease, context, live, request.clone()).await?;
+    request.check_answer(&answer, &lease.facts.abilities)?;
     Ok(answer)
 }
 

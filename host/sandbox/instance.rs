@@ -73,8 +73,9 @@ impl Live {
     /// Readies the instance for another call.
     pub fn begin(&mut self, call: &Arc<CallContext>) {
         self.store.data_mut().begin(call);
-        let around = Arc::clone(&self.store.data().around);
-        self.meter = set_limits(&mut self.store, &around.limits);
+        let crossing = self.store.data().around.limits.crossing;
+        refill(&mut self.store, crossing);
+        self.meter.restart();
     }
 
     /// Looks at the instance without running it.
@@ -116,10 +117,15 @@ impl<E> From<wasmtime::Error> for GuestEnd<E> {
     }
 }
 
-/// Sets the limits of a call; gives what measures its CPU time.
-fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
-    store.set_hostcall_fuel(usize::try_from(limits.crossing).unwrap_or(usize::MAX));
+/// Gives a call what it may use up: bytes across the boundary, and time until it is looked at.
+fn refill(store: &mut Store<HostState>, crossing: u64) {
+    store.set_hostcall_fuel(usize::try_from(crossing).unwrap_or(usize::MAX));
     store.set_epoch_deadline(1);
+}
+
+/// Sets the limits of an instance's first call; gives what measures its CPU time.
+fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
+    refill(store, limits.crossing);
     let (meter, cpu) = (Meter::new(), limits.cpu);
     let of_callback = Arc::clone(&meter);
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {

@@ -25,6 +25,11 @@ impl Meter {
         Arc::new(Self { origin: Instant::now(), spent: AtomicU64::new(0), turn_began: AtomicU64::new(0) })
     }
 
+    /// Nothing spent again: the instance's next call begins. To be told between turns.
+    pub(super) fn restart(&self) {
+        self.spent.store(0, Ordering::Relaxed);
+    }
+
     /// What the guest has spent so far. To be asked in its turn.
     pub(super) fn spent(&self) -> Duration {
         Duration::from_nanos(self.spent.load(Ordering::Relaxed)) + self.turn()

@@ -20,6 +20,6 @@ pub mod store;
 
 /// The engine's types that the generated bridge needs.
 pub mod engine_types {
-    pub use wasmtime::component::{Instance, InstancePre};
+    pub use wasmtime::component::{ComponentExportIndex as FunctionIndex, Instance, InstancePre};
     pub use wasmtime::{Error, Store};
 }

@@ -6,7 +6,7 @@
 use super::bridge::{Exports, Interface, Method};
 use super::convert::{BadAnswer, Invalid};
 use crate::sandbox::bindings::drivebay::backend::types;
-use crate::sandbox::engine_types::{Error, Instance, InstancePre, Store};
+use crate::sandbox::engine_types::{Error, FunctionIndex, Instance, InstancePre, Store};
 
 /// A request that a guest can answer.
 pub trait Call: prost::Message + Default + Sized {
@@ -91,6 +91,28 @@ pub(super) fn look_up<T: 'static, I>(
     exported.map(|_| find(component)).transpose()
 }
 
+/// Where the functions behind the RPCs are in a component, in the order of [`Method::ALL`]. A call looks up
+/// the one function that it needs: a whole interface would cost it the types of all the others.
+#[derive(Clone, Default)]
+pub(super) struct Functions(Vec<Option<FunctionIndex>>);
+
+impl Functions {
+    /// Looks them up.
+    pub(super) fn find<T: 'static>(component: &InstancePre<T>) -> Self {
+        let component = component.component();
+        let find = |(interface, function): (Interface, &str)| {
+            let interface = component.get_export_index(None, interface.name())?;
+            component.get_export_index(Some(&interface), function)
+        };
+        Self(Method::ALL.iter().map(|method| method.function().and_then(find)).collect())
+    }
+
+    /// The one behind an RPC.
+    pub(super) fn behind(&self, method: Method) -> Option<&FunctionIndex> {
+        self.0.get(method as usize)?.as_ref()
+    }
+}
+
 /// The enum of all interfaces and the table of a component's exports. A row: variant, field, name.
 macro_rules! interfaces {
     ($($interface:ident: $field:ident, $name:literal;)*) => {
@@ -115,7 +137,8 @@ macro_rules! interfaces {
         /// What a component exports: looked up once, used by every call.
         #[derive(Clone, Default)]
         pub struct Exports {
-            $(#[doc = concat!("Where `", $name, "` is.")] pub $field: Option<exported::$field::GuestIndices>,)*
+            functions: crate::wire::call::Functions,
+            $($field: Option<exported::$field::GuestIndices>,)*
         }
 
         impl Exports {
@@ -124,6 +147,7 @@ macro_rules! interfaces {
                 component: &crate::sandbox::engine_types::InstancePre<T>,
             ) -> Result<Self, crate::sandbox::engine_types::Error> {
                 Ok(Self {
+                    functions: crate::wire::call::Functions::find(component),
                     $($field: crate::wire::call::look_up(
                         component,
                         Interface::$interface,
@@ -155,11 +179,11 @@ macro_rules! interfaces {
     };
 }
 
-/// The call behind an RPC. A row: method, request, response, interface, where its exports are, function,
-/// whether the function takes anything (`request` or `nothing`), and what its answer turns into.
+/// The call behind an RPC. A row: method, request, response, interface, what the function takes (`request`
+/// or `nothing`, with its type) and gives, and what that turns into.
 macro_rules! call {
     ($method:ident: $request:path => $response:ty,
-     $interface:ident, $field:ident, $function:ident, $input:ident, $answer:ident $($kept:path)?) => {
+     $interface:ident, $input:ident $taken:ty => $given:ty, $answer:ident $($kept:path)?) => {
         impl crate::wire::Call for $request {
             type Answer = call!(@type $answer $response);
 
@@ -171,11 +195,13 @@ macro_rules! call {
                 store: &mut crate::sandbox::engine_types::Store<T>,
                 instance: &crate::sandbox::engine_types::Instance,
             ) -> Result<Result<Self::Answer, imported::types::Error>, crate::wire::CallFault> {
-                let Some(found) = &exports.$field else {
+                type Given = (Result<$given, imported::types::Error>,);
+
+                let Some(function) = exports.functions.behind(Method::$method) else {
                     return Err(crate::wire::CallFault::NotExported(Interface::$interface));
                 };
                 $(let kept = <$kept>::from(&self);)?
-                let result = call!(@enter $input self, found, store, instance, $function);
+                let (result,) = call!(@enter $input self, $taken, function, store, instance);
                 match result {
                     Ok(answer) => Ok(Ok(call!(@answer $answer answer, $(kept, $kept)?))),
                     Err(error) => Ok(Err(error)),
@@ -185,12 +211,13 @@ macro_rules! call {
     };
     (@type page $response:ty) => { Page<$response> };
     (@type $answer:ident $response:ty) => { $response };
-    (@enter request $this:expr, $found:ident, $store:ident, $instance:ident, $function:ident) => {{
-        let request = $this.into_wit()?;
-        $found.load(&mut *$store, $instance)?.$function(&mut *$store, &request).await?
+    (@enter request $this:expr, $taken:ty, $function:ident, $store:ident, $instance:ident) => {{
+        let request: $taken = $this.into_wit()?;
+        let function = $instance.get_typed_func::<(&$taken,), Given>(&mut *$store, $function)?;
+        function.call_async(&mut *$store, (&request,)).await?
     }};
-    (@enter nothing $this:expr, $found:ident, $store:ident, $instance:ident, $function:ident) => {
-        $found.load(&mut *$store, $instance)?.$function(&mut *$store).await?
+    (@enter nothing $this:expr, $taken:ty, $function:ident, $store:ident, $instance:ident) => {
+        $instance.get_typed_func::<$taken, Given>(&mut *$store, $function)?.call_async(&mut *$store, ()).await?
     };
     (@answer empty $answer:ident,) => {{
         let () = $answer;

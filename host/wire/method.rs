@@ -14,15 +14,15 @@ pub(super) struct MethodFacts {
     pub(super) path: &'static str,
     pub(super) streaming: bool,
     pub(super) alpha: bool,
-    pub(super) interface: Option<Interface>,
+    pub(super) behind: Option<(Interface, &'static str)>,
     pub(super) secret_fields: &'static [SecretField],
 }
 
 /// The enum of all RPCs. A row: variant, service, name, path, whether it streams, whether it is
-/// experimental, the interface behind it, and the secret fields of its request.
+/// experimental, the interface and the function behind it, and the secret fields of its request.
 macro_rules! methods {
     ($($method:ident: $service:literal, $name:literal, $path:literal, $streaming:literal, $alpha:literal,
-       $interface:expr, [$(($field:literal, $shape:ident, $sensitivity:ident),)*];)*) => {
+       $behind:expr, [$(($field:literal, $shape:ident, $sensitivity:ident),)*];)*) => {
         /// An RPC that the host serves.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Method {
@@ -41,7 +41,7 @@ macro_rules! methods {
                         path: $path,
                         streaming: $streaming,
                         alpha: $alpha,
-                        interface: $interface,
+                        behind: $behind,
                         secret_fields: &[$(crate::wire::SecretField {
                             path: $field,
                             shape: crate::wire::SecretShape::$shape,
@@ -91,7 +91,15 @@ impl Method {
 
     /// The interface whose function answers it; none where the host answers from facts.
     pub const fn interface(self) -> Option<Interface> {
-        self.facts().interface
+        match self.facts().behind {
+            Some((interface, _)) => Some(interface),
+            None => None,
+        }
+    }
+
+    /// The function that answers it, with its interface.
+    pub(super) const fn function(self) -> Option<(Interface, &'static str)> {
+        self.facts().behind
     }
 
     /// The fields of the request that must not be shown, nested ones included.

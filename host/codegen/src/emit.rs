@@ -65,13 +65,14 @@ pub(crate) fn methods(proto: &Proto, rows: &[Row]) -> String {
         let service = method.parent_service();
         let (service, name) = (service.full_name(), method.name());
         let (streaming, alpha) = (method.is_server_streaming(), proto.is_alpha(method));
-        let interface = guest.as_ref().map(|guest| format!("Interface::{}", guest.interface));
-        let interface = interface.map_or_else(|| "None".into(), |interface| format!("Some({interface})"));
+        let behind =
+            guest.as_ref().map(|guest| format!("Some((Interface::{}, {:?}))", guest.interface, guest.function));
+        let behind = behind.unwrap_or_else(|| "None".into());
         let mut secrets = String::new();
         secret_fields(proto, &method.input(), "", &mut secrets);
         let _ = writeln!(
             lines,
-            "    {variant}: {service:?}, {name:?}, \"/{service}/{name}\", {streaming}, {alpha}, {interface}, [{secrets}];"
+            "    {variant}: {service:?}, {name:?}, \"/{service}/{name}\", {streaming}, {alpha}, {behind}, [{secrets}];"
         );
     }
     format!("methods! {{\n{lines}}}\n\n")
@@ -93,8 +94,8 @@ pub(crate) fn calls(rows: &[Row], service: &str) -> String {
         let (request, answer) = (message_path(&method.input()), message_path(&method.output()));
         let guest = guest.as_ref()?;
         Some(format!(
-            "call! {{\n    {variant}: {request} => {answer},\n    {}, {}, call_{}, {}, {}\n}}\n\n",
-            guest.interface, guest.field, guest.function, guest.input, guest.answer
+            "call! {{\n    {variant}: {request} => {answer},\n    {}, {} => {}, {}\n}}\n\n",
+            guest.interface, guest.input, guest.output, guest.answer
         ))
     });
     calls.collect()

@@ -9,7 +9,7 @@ use prost_reflect::MethodDescriptor;
 use wit_parser::{Function, Type};
 
 use crate::emit::Direction;
-use crate::names::{camel, message_path, wit_field};
+use crate::names::{camel, message_path};
 use crate::pair::Pairing;
 use crate::proto::slots;
 use crate::rules::{Kind, ServiceRows, Table};
@@ -31,11 +31,11 @@ pub(crate) struct Row {
 pub(crate) struct GuestCall {
     /// As a variant of the host's enum.
     pub(crate) interface: String,
-    /// As a field of the host's table of exports.
-    pub(crate) field: String,
     pub(crate) function: String,
-    /// `request`, or `nothing` for an empty one.
-    pub(crate) input: &'static str,
+    /// `request` with its type in the bindings, or `nothing ()` for an empty one.
+    pub(crate) input: String,
+    /// The type of its answer in the bindings.
+    pub(crate) output: String,
     /// `message`, `empty`, `page`, or `kept <path>`.
     pub(crate) answer: String,
 }
@@ -115,23 +115,24 @@ fn guest_call(pairing: &mut Pairing<'_>, method: &MethodDescriptor, name: &str) 
     }
     Some(GuestCall {
         interface: camel(&export.name),
-        field: wit_field(&export.name),
-        function: wit_field(&function.name),
+        function: function.name.clone(),
         input,
+        output: ok.map_or_else(|| "()".into(), |ty| pairing.wit.rust(ty)),
         answer: pair_answer(pairing, method, ok),
     })
 }
 
-fn pair_request(pairing: &mut Pairing<'_>, method: &MethodDescriptor, name: &str, function: &Function) -> &'static str {
+fn pair_request(pairing: &mut Pairing<'_>, method: &MethodDescriptor, name: &str, function: &Function) -> String {
     let (service, request) = (method.parent_service(), method.input());
     match (function.params.as_slice(), slots(&request).is_empty()) {
-        ([], true) => return "nothing",
         ([only], false) => {
             pairing.walk(service.full_name(), Direction::Request, &request, only.ty);
+            return format!("request {}", pairing.wit.rust(only.ty));
         }
+        ([], true) => {}
         _ => pairing.problem(format!("{name} must take what {} holds, as one value", request.full_name())),
     }
-    "request"
+    "nothing ()".into()
 }
 
 fn pair_answer(pairing: &mut Pairing<'_>, method: &MethodDescriptor, ok: Option<Type>) -> String {
