@@ -20,9 +20,11 @@ use serde::{Deserialize, Serialize};
 use crate::backend::Backend;
 use crate::record::{self, FORMAT, Moment, SnapshotRecord, VolumeGroupRecord, VolumeRecord};
 
-/// How long to wait for another call's rebuild before looking again, and how often to look.
-const WAIT: Duration = Duration::from_millis(20);
-const LOOKS: u32 = 25;
+/// How long between two looks at a rebuild that another call is at.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// So many looks before the client is asked to repeat its request.
+const LOOKS: u32 = 20;
 
 /// Names the host whose index is complete: the one that makes and deletes volumes.
 #[derive(Serialize, Deserialize)]
@@ -37,18 +39,18 @@ impl Backend<'_> {
     /// another call is at it.
     pub(crate) fn open_index(&self) -> Result<()> {
         let pool = self.pool_id()?;
-        let mut looks = 0;
+        let mut looks = LOOKS;
         loop {
             if self.is_writer()? && self.is_complete(pool)? {
                 return Ok(());
             }
-            looks += 1;
             match self.lease_rebuild() {
                 Ok(()) => break,
-                // In a small pool it takes milliseconds, and a new pool's first call may meet a heartbeat.
-                Err(_) if looks < LOOKS => self.host.pause(WAIT),
+                // That of a small pool takes no time, and no client need hear of it.
+                Err(_) if looks > 0 => self.host.pause(LOOK),
                 Err(error) => return Err(error),
             }
+            looks -= 1;
         }
         let rebuilt = self.rebuild_as_writer(pool);
         self.host.commit(&Commit::new().delete(keys::LEASE))?;

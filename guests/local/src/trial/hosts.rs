@@ -197,11 +197,28 @@ fn the_lease_of_a_rebuild_that_died_ends_by_itself() {
     let world = World::new();
     world.create(&create("a")).unwrap();
     world.state.borrow_mut().clear();
+    world.pool.clock.set(Some(1_800_000_000_000));
     world.die_after(2);
     world.delete("nobody").unwrap_err();
     world.revive();
     assert_eq!(world.delete("nobody").unwrap_err().code, ErrorCode::Unavailable);
-    world.pool.drawn.set(world.pool.drawn.get() + 20);
+    world.pool.clock.set(Some(1_800_000_000_000 + 60_000));
     world.delete("nobody").unwrap();
     assert_eq!(world.volumes().len(), 1);
+}
+
+/// A host that has just started makes its index while the first clients come.
+#[test]
+fn a_short_rebuild_is_waited_for() {
+    let world = World::new();
+    world.create(&create("a")).unwrap();
+    world.state.borrow_mut().clear();
+    world.pool.clock.set(Some(1_800_000_000_000));
+    world.die_after(2);
+    world.delete("nobody").unwrap_err();
+    world.revive();
+    let pool = world.pool.clone();
+    // The other call comes to its end, as far as the state shows it.
+    *world.on_pause.borrow_mut() = Some(Box::new(move || pool.clock.set(Some(1_800_000_000_000 + 60_000))));
+    world.delete("nobody").unwrap();
 }
