@@ -47,15 +47,19 @@ impl Backend<'_> {
     pub(super) fn watch(&self) -> Result<()> {
         let known: Option<Watched> = self.host.get(WATCHED)?.and_then(|bytes| record::decode(&bytes).ok());
         let known = known.unwrap_or_default();
+        let peer = self.heartbeats()?.peer;
         for _ in 0..LOOKS {
-            let Some(site) = self.heartbeats()?.peer else {
-                self.host.pause(PAUSE);
-                continue;
-            };
             // A link that is gone is the heartbeat's to tell.
-            let bell = self.bell_of(&site).unwrap_or_default();
-            if bell != known.bell {
-                return self.answer_bell(&site, bell, known.new);
+            match &peer {
+                Some(site) => {
+                    let bell = self.bell_of(site).unwrap_or_default();
+                    if bell != known.bell {
+                        return self.answer_bell(site, bell, known.new);
+                    }
+                }
+                // Two sites that start together know each other at once, and not a heartbeat later.
+                None if matches!(self.other_site(), Ok(Some(_))) => return self.beat_once(),
+                None => {}
             }
             self.host.pause(PAUSE);
         }

@@ -35,12 +35,16 @@ pub(super) struct Heard {
 
 impl Backend<'_> {
     /// Whether a site has given a sign within three heartbeats. One that is new since the last look
-    /// is of now.
+    /// is of now; one that is damaged is none, and says nothing about the others.
     pub(super) fn is_heard(&self, site: &str) -> Result<bool> {
         let heard = self.heartbeats()?;
         let beat = self.beat_of(site)?;
-        if beat.is_none() || heard.peer.as_deref() != Some(site) || beat != heard.peer_beat {
-            return Ok(beat.is_some());
+        let known = heard.peer.as_deref() == Some(site);
+        if beat.is_some() && !(known && beat == heard.peer_beat) {
+            return Ok(true);
+        }
+        if !known || heard.peer_beat.is_none() {
+            return Ok(false);
         }
         let age = self.host.now().seconds.saturating_sub(heard.changed.seconds);
         Ok(age <= MOST_MISSED * BEAT)
@@ -65,12 +69,14 @@ impl Backend<'_> {
         let given = self.give_sign(now);
         let other = given.and_then(|()| self.other_site());
         if let Ok(Some(site)) = &other {
-            let beat = self.beat_of(site)?;
-            if heard.peer.as_ref() != Some(site) || heard.peer_beat != beat {
+            if heard.peer.as_ref() != Some(site) {
+                heard.peer = Some(site.clone());
+                heard.peer_beat = None;
+            }
+            if let Some(beat) = self.beat_of(site)?.filter(|beat| heard.peer_beat != Some(*beat)) {
+                heard.peer_beat = Some(beat);
                 heard.changed = now;
             }
-            heard.peer = Some(site.clone());
-            heard.peer_beat = beat;
         }
         let noted = Commit::new().put(HEARD, record::encode(&heard)?);
         self.host.commit(&noted)?;

@@ -182,7 +182,8 @@ impl Backend<'_> {
             return Ok(Peer { heard: false, told: Told::Nothing });
         };
         let told = self.told_by(&site, &record.uid)?;
-        if matches!(told, Told::Unreadable(_)) {
+        if let Told::Unreadable(why) = &told {
+            self.host.warn("replication", why);
             // Its owner writes it anew when it looks.
             self.ring_peer(&record.uid)?;
         }

@@ -92,6 +92,8 @@ fn a_flipped_byte_in_a_role_file() {
         if looking.id == "host-b" {
             let refused = looking.promote(volume(&copy), false).unwrap_err();
             assert_eq!(refused.code, ErrorCode::Unavailable, "{}", refused.message);
+            let warned = looking.warnings.borrow().join("\n");
+            assert!(warned.contains(&path), "{path} is not named in {warned:?}");
         } else {
             let info = looking.info(volume(&id)).unwrap();
             assert_eq!(info.status, Some(ReplicationHealth::Degraded));

@@ -10,6 +10,7 @@ mod devices;
 mod failover;
 mod groups;
 mod hosts;
+mod idle;
 mod jobs;
 mod life;
 mod lists;

@@ -208,6 +208,8 @@ fn a_group_is_never_at_two_moments() {
         sites.work_alone(&sites.b, 2);
         let died = sites.b.is_dead();
         sites.b.restart();
+        // Nothing but its own pool is left to go by.
+        std::fs::rename(sites.link.path().join("sites"), sites.link.path().join("moved")).unwrap();
         sites.b.promote(ReplicationSource::VolumeGroup(target.volume_group_id), true).unwrap();
         let stamps: Vec<Vec<u8>> =
             target.volume_ids.iter().map(|(_, copy)| contents(&sites.b, copy)[8_192..8_195].to_vec()).collect();
