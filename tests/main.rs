@@ -51,6 +51,8 @@ mod recovery;
 #[cfg(test)]
 mod redaction;
 #[cfg(test)]
+mod sites;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod traps;

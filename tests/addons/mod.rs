@@ -11,12 +11,13 @@ mod upkeep;
 
 use std::collections::BTreeMap;
 
-use prost_reflect::{DescriptorPool, DynamicMessage};
+use prost_reflect::DescriptorPool;
 use serde_json::{Value as Json, json};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
-use crate::support::{Guest, Options, TestHost, expect, wire};
+use crate::support::wire::{self, ask as call};
+use crate::support::{Guest, Options, TestHost, expect};
 
 /// Separates the fields of the test backend's records.
 const NEXT: char = '\u{1f}';
@@ -82,16 +83,6 @@ impl Site {
     async fn replicas(&self) -> BTreeMap<String, String> {
         self.host.control(&[("get:replica/", "")]).await
     }
-}
-
-/// Calls `service/Method` with a request written as JSON.
-pub async fn call(channel: Channel, contracts: &DescriptorPool, method: &str, request: Json) -> Result<Json, Status> {
-    let (service, name) = method.split_once('/').unwrap();
-    let service = contracts.get_service_by_name(service).expect(service);
-    let method = service.methods().find(|method| method.name() == name).expect(name);
-    let request = DynamicMessage::deserialize(method.input(), request).expect("a request of this method");
-    let mut answers = wire::call(channel, &method, &request).await?;
-    Ok(serde_json::to_value(answers.pop().expect("one answer")).unwrap())
 }
 
 fn volume(id: &str) -> Json {

@@ -3,7 +3,7 @@
 //! digests of all files or of the whole device: a test that looks for one file finds one file.
 
 mod metadata;
-mod workload;
+pub mod workload;
 mod writer;
 
 use std::io::{Seek, SeekFrom, Write as _};

@@ -2,6 +2,7 @@
 //! asserts nothing: every call gives the answer or the refusal.
 
 use std::collections::BTreeSet;
+use std::path::Path;
 
 use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
 use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
@@ -77,6 +78,13 @@ pub struct Volume {
     pub name: String,
     pub content: Content,
     context: std::collections::BTreeMap<String, String>,
+}
+
+impl Volume {
+    /// A volume that came into being otherwise, as a copy at a second site does.
+    pub fn known(id: &str, name: &str, content: Content) -> Self {
+        Self { id: id.to_owned(), name: name.to_owned(), content, context: std::collections::BTreeMap::new() }
+    }
 }
 
 /// A running host and its place. The host goes first.
@@ -260,9 +268,18 @@ impl Site {
 
 /// A host with the pool of a place and the right to mount.
 pub fn options(place: &Place) -> Options {
+    options_with(place, "this-node", &[])
+}
+
+/// The same with a name and further directories, each with the component's name for it.
+pub fn options_with(place: &Place, node: &str, further: &[(&Path, &str)]) -> Options {
     let pool = place.pool();
-    let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
-    Options::default().backend("node-id = \"this-node\"").grant(&grant).grant("node = true")
+    let all = std::iter::once((pool.as_path(), "/pool")).chain(further.iter().copied());
+    let grants: Vec<_> = all
+        .map(|(host, guest)| format!("{{ host = \"{}\", guest = \"{guest}\", write = true }}", host.display()))
+        .collect();
+    let grant = format!("directories = [{}]", grants.join(", "));
+    Options::default().backend(&format!("node-id = \"{node}\"")).grant(&grant).grant("node = true")
 }
 
 /// The request for a volume.

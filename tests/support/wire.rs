@@ -2,6 +2,7 @@
 
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor};
+use serde_json::Value as Json;
 use tonic::codec::{BufferSettings, Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
 use tonic::{Request, Response, Status};
@@ -34,6 +35,16 @@ pub async fn call(
         messages.push(DynamicMessage::decode(method.output(), bytes.as_slice()).expect("answers are well-formed"));
     }
     Ok(messages)
+}
+
+/// Calls `service/Method` with a request written as JSON.
+pub async fn ask(channel: Channel, contracts: &DescriptorPool, method: &str, request: Json) -> Result<Json, Status> {
+    let (service, name) = method.split_once('/').unwrap();
+    let service = contracts.get_service_by_name(service).expect(service);
+    let method = service.methods().find(|method| method.name() == name).expect(name);
+    let request = DynamicMessage::deserialize(method.input(), request).expect("a request of this method");
+    let mut answers = call(channel, &method, &request).await?;
+    Ok(serde_json::to_value(answers.pop().expect("one answer")).unwrap())
 }
 
 /// A codec that neither encodes nor decodes.
