@@ -1,6 +1,6 @@
-//! `drivebay demo`: the built-in backend on a directory, and a client of its own that walks through a
-//! volume's life over the sockets. It configures and drives a host like any other; nothing in the
-//! host knows of it, so what it shows is what a driver does.
+//! `drivebay demo`: the built-in backend on a directory, at two sites, and a client of its own that
+//! walks through a volume's life and its failover over the sockets. It configures and drives a host
+//! like any other; nothing in the host knows of it, so what it shows is what a driver does.
 
 mod node;
 mod steps;
@@ -24,11 +24,9 @@ use crate::sandbox::limits::Limits;
 use node::NodeWork;
 use walk::Walk;
 
-/// The node that this machine plays.
-const NODE_ID: &str = "demo-a";
-
-const EXAMPLES: &str = "As root it also mounts the volumes; without, it does all that needs no root. The data \
-stay in DIR, and the next demo there goes on with them.
+const EXAMPLES: &str = "There are two sites, the second one on DIR/b/csi.sock and DIR/b/addons.sock, with a link \
+directory between them. As root it also mounts the volumes; without, it does all that needs no root. The data stay \
+in DIR, and the next demo there goes on with them.
 
 Examples:
   drivebay demo
@@ -53,10 +51,23 @@ pub(crate) struct Args {
 /// Where everything is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Place {
+    first: Site,
+    second: Site,
+    state: PathBuf,
+    /// What both sites see.
+    link: PathBuf,
+}
+
+/// Where everything of one site is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Site {
+    /// What its backend is called.
+    name: &'static str,
+    /// The node that this machine plays there.
+    node_id: &'static str,
     csi: PathBuf,
     addons: PathBuf,
     pool: PathBuf,
-    state: PathBuf,
     /// Where volumes are staged and published.
     mounts: PathBuf,
 }
@@ -90,8 +101,7 @@ pub(crate) fn run(args: &Args) -> Exit {
 
 fn demonstrate(args: &Args, place: &Place) -> Result<Exit> {
     let work = NodeWork::here();
-    std::fs::create_dir_all(&place.pool)
-        .with_context(|| format!("{} cannot be made; choose another place with --dir", place.pool.display()))?;
+    place.make()?;
     let config = config(place, work);
     // Before the runtime: the helper must be started while there are no threads.
     let helper = Host::spawn_helper(&config)?;
@@ -137,33 +147,65 @@ impl Place {
         let socket = |name: &str| {
             units::socket(&directory.join(name).to_string_lossy()).map_err(|words| anyhow::anyhow!("--dir: {words}"))
         };
-        Ok(Self {
+        let first = Site {
+            name: "local",
+            node_id: "demo-a",
             csi: socket("csi.sock")?,
             addons: socket("addons.sock")?,
             pool: directory.join("data/pool"),
-            state: directory.join("data/state"),
             mounts: directory.join("mounts"),
-        })
+        };
+        let second = Site {
+            name: "local-b",
+            node_id: "demo-b",
+            csi: socket("b/csi.sock")?,
+            addons: socket("b/addons.sock")?,
+            pool: directory.join("data/b/pool"),
+            mounts: directory.join("b/mounts"),
+        };
+        Ok(Self { first, second, state: directory.join("data/state"), link: directory.join("data/link") })
+    }
+
+    /// Makes the directories that must be there before a host starts.
+    ///
+    /// # Errors
+    /// When one cannot be made.
+    fn make(&self) -> Result<()> {
+        let sockets = [&self.first.csi, &self.second.csi].map(|socket| socket.parent().unwrap_or(Path::new("/")));
+        let pools = [&self.first.pool, &self.second.pool].map(PathBuf::as_path);
+        for path in sockets.into_iter().chain(pools).chain([self.link.as_path()]) {
+            std::fs::create_dir_all(path)
+                .with_context(|| format!("{} cannot be made; choose another place with --dir", path.display()))?;
+        }
+        Ok(())
     }
 }
 
 fn config(place: &Place, work: NodeWork) -> Config {
-    let backend = BackendConfig {
-        name: "local".to_owned(),
+    let host = HostConfig { state: place.state.clone(), admin: None, http: None };
+    let backends = [&place.first, &place.second].map(|site| backend(site, &place.link, work));
+    Config { host, backends: backends.into() }
+}
+
+fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
+    let writable =
+        |host: &Path, guest: &str| DirectoryGrant { host: host.to_owned(), guest: guest.to_owned(), write: true };
+    BackendConfig {
+        name: site.name.to_owned(),
         component: ComponentSource::Local,
         sockets: Sockets {
-            csi: Some(place.csi.clone()),
-            addons: Some(place.addons.clone()),
+            csi: Some(site.csi.clone()),
+            addons: Some(site.addons.clone()),
             mode: SOCKET_MODE,
             ..Sockets::default()
         },
-        node_id: Some(NODE_ID.to_owned()),
-        settings: Vec::new(),
+        node_id: Some(site.node_id.to_owned()),
+        settings: vec![("link".to_owned(), "/link".to_owned())],
         alpha: true,
         legacy_condition: false,
         digest: None,
         grants: Grants {
-            directories: vec![DirectoryGrant { host: place.pool.clone(), guest: "/pool".to_owned(), write: true }],
+            directories: vec![writable(&site.pool, "/pool"), writable(link, "/link")],
             http: Vec::new(),
             node: work.mounts(),
         },
@@ -171,22 +213,24 @@ fn config(place: &Place, work: NodeWork) -> Config {
         instances: InstancePolicy::Fresh,
         drain: DRAIN,
         background: BackgroundConfig::default(),
-    };
-    let host = HostConfig { state: place.state.clone(), admin: None, http: None };
-    Config { host, backends: vec![backend] }
+    }
 }
 
 /// What a person can do now.
 fn invitation(place: &Place) -> String {
-    let (csi, addons) = (place.csi.display(), place.addons.display());
+    let (csi, addons) = (place.first.csi.display(), place.first.addons.display());
+    let (csi_b, addons_b) = (place.second.csi.display(), place.second.addons.display());
     format!(
         "
-Serving on unix://{csi} and unix://{addons} until Ctrl-C. In another terminal, try:
+Serving on unix://{csi} and unix://{addons} until Ctrl-C,
+the second site on unix://{csi_b} and unix://{addons_b}. In another terminal, try:
   drivebay call --socket {csi} Identity/GetPluginInfo
   drivebay call --socket {csi} Controller/CreateVolume '{{\"name\": \"mine\", \"capacity_range\": \
 {{\"required_bytes\": 67108864}}, \"volume_capabilities\": [{{\"mount\": {{\"fs_type\": \"ext4\"}}, \
 \"access_mode\": {{\"mode\": \"SINGLE_NODE_WRITER\"}}}}]}}'
   drivebay call --socket {csi} Controller/ListVolumes
-  drivebay call --socket {addons} identity.Identity/GetCapabilities"
+  drivebay call --socket {addons} identity.Identity/GetCapabilities
+  drivebay call --socket {addons} replication.Controller/EnableVolumeReplication '{{\"volume_id\": \"ID\"}}'
+  drivebay call --socket {csi_b} Controller/ListVolumes"
     )
 }

@@ -14,17 +14,18 @@ const UNPRIVILEGED: NodeWork = NodeWork::Nothing("this is a test");
 async fn a_walk_goes_well_twice_on_the_same_directory_and_leaves_no_volume() {
     let directory = tempfile::tempdir().unwrap();
     let place = Place::below(directory.path()).unwrap();
-    std::fs::create_dir_all(&place.pool).unwrap();
+    place.make().unwrap();
     for _ in 0..2 {
         let host = Host::start(config(&place, UNPRIVILEGED), None).await.unwrap();
         assert_eq!(Walk::go(&place, UNPRIVILEGED, CancellationToken::new()).await, Ok(()));
-        let channel = crate::cli::call::connect(&place.csi).await.unwrap();
-        let mut client = crate::wire::pb::csi::v1::controller_client::ControllerClient::new(channel);
-        let left = client.list_volumes(crate::wire::pb::csi::v1::ListVolumesRequest::default()).await.unwrap();
-        assert_eq!(left.into_inner().entries, []);
-        drop(client);
+        for site in [&place.first, &place.second] {
+            let channel = crate::cli::call::connect(&site.csi).await.unwrap();
+            let mut client = crate::wire::pb::csi::v1::controller_client::ControllerClient::new(channel);
+            let left = client.list_volumes(crate::wire::pb::csi::v1::ListVolumesRequest::default()).await.unwrap();
+            assert_eq!(left.into_inner().entries, []);
+        }
         host.stop().await.unwrap();
-        assert!(!place.csi.exists(), "a host takes its sockets away");
+        assert!(!place.first.csi.exists() && !place.second.csi.exists(), "a host takes its sockets away");
     }
 }
 
@@ -33,7 +34,7 @@ async fn a_walk_to_nobody_fails_and_a_stopped_one_makes_nothing() {
     let directory = tempfile::tempdir().unwrap();
     let place = Place::below(directory.path()).unwrap();
     assert_eq!(Walk::go(&place, UNPRIVILEGED, CancellationToken::new()).await, Err(Halt::Failed));
-    std::fs::create_dir_all(&place.pool).unwrap();
+    place.make().unwrap();
     let host = Host::start(config(&place, UNPRIVILEGED), None).await.unwrap();
     let stop = CancellationToken::new();
     stop.cancel();
@@ -56,6 +57,7 @@ fn the_commands_in_the_invitation_are_whole() {
     let json = text.lines().find_map(|line| line.split_once("CreateVolume '")).unwrap().1.trim_end_matches('\'');
     assert_eq!(serde_json::from_str::<serde_json::Value>(json).unwrap()["name"], "mine");
     assert!(text.contains("unix:///d/csi.sock and unix:///d/addons.sock"), "{text}");
+    assert!(text.contains("unix:///d/b/csi.sock and unix:///d/b/addons.sock"), "{text}");
 }
 
 #[test]

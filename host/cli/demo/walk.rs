@@ -1,9 +1,10 @@
-//! A volume's life, from its creation to its end, as a client of the sockets sees it: the order of
-//! calls, what each must answer, and taking away what was made, whatever happened on the way.
+//! A volume's life, from its creation to its end, at one site and at two, as a client of the sockets
+//! sees it: the order of calls, what each must answer, and taking away what was made, whatever happened on the way.
 
 mod client;
 mod mounted;
 mod requests;
+mod sites;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -13,7 +14,7 @@ use super::node::NodeWork;
 use super::steps::{Halt, Steps};
 use super::{Place, print};
 use crate::wire::pb::csi::v1;
-use client::{Client, size};
+use client::{Client, Clients, Side, size};
 use requests::{Source, Volume};
 
 /// How large the volume is made.
@@ -32,15 +33,23 @@ enum Made {
     Attached(String),
     Staged(String, String),
     Published(String, String),
+    Replicated(String),
+}
+
+impl Made {
+    /// Whether it is undone by unmounting.
+    const fn is_mount(&self) -> bool {
+        matches!(self, Self::Attached(_) | Self::Staged(..) | Self::Published(..))
+    }
 }
 
 /// A walk under way.
 #[derive(Debug)]
 pub(super) struct Walk<'a> {
     place: &'a Place,
-    client: Client,
+    clients: Clients,
     steps: Steps,
-    made: Vec<Made>,
+    made: Vec<(Side, Made)>,
     /// Tells the objects of this walk from those of others on the same pool.
     tag: String,
 }
@@ -52,8 +61,8 @@ impl<'a> Walk<'a> {
     /// When a step failed, or `stop` was cancelled on the way.
     pub(super) async fn go(place: &'a Place, work: NodeWork, stop: CancellationToken) -> Result<(), Halt> {
         let mut steps = Steps::new(stop);
-        let client = match Client::connect(place).await {
-            Ok(client) => client,
+        let clients = match Clients::connect(place).await {
+            Ok(clients) => clients,
             Err(words) => {
                 let halt = steps.fail("connecting", &words);
                 return steps.verdict(Err(halt));
@@ -61,7 +70,7 @@ impl<'a> Walk<'a> {
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let tag = format!("demo-{:x}", now.as_millis());
-        let mut walk = Self { place, client, steps, made: Vec::new(), tag };
+        let mut walk = Self { place, clients, steps, made: Vec::new(), tag };
         let lived = walk.life(work).await;
         let tidied = walk.tidy().await;
         if let Some(words) = work.left_out() {
@@ -71,7 +80,8 @@ impl<'a> Walk<'a> {
     }
 
     async fn life(&mut self, work: NodeWork) -> Result<(), Halt> {
-        self.ready().await?;
+        self.ready(Side::First).await?;
+        self.ready(Side::Second).await?;
         self.introduction().await?;
         let first = self.create("first", SIZE, None).await?;
         if work.mounts() {
@@ -84,12 +94,13 @@ impl<'a> Walk<'a> {
             self.grow(&first).await?;
         }
         self.create("cloned", GROWN, Some(Source::Volume(first.id.clone()))).await?;
-        self.listings().await
+        self.listings().await?;
+        self.life_at_two_sites(work).await
     }
 
     /// A client asks until the answer is yes: a backend may have to recover first.
-    async fn ready(&mut self) -> Result<(), Halt> {
-        let client = self.client.identity.clone();
+    async fn ready(&mut self, side: Side) -> Result<(), Halt> {
+        let client = self.clients.of(side).identity.clone();
         let asked = async {
             let mut pace = tokio::time::interval(ASK_EVERY);
             loop {
@@ -104,12 +115,12 @@ impl<'a> Walk<'a> {
             let late = |_| tonic::Status::unavailable("the backend does not get ready; its log says why");
             tokio::time::timeout(READY_WITHIN, asked).await.map_err(late)?
         };
-        self.steps.call("Probe", asked, |_| "the driver is ready".to_owned()).await.map(drop)
+        self.steps.call("Probe", asked, |_| format!("the driver is ready at site {}", side.name())).await.map(drop)
     }
 
     /// Who is there, and what it can do.
     async fn introduction(&mut self) -> Result<(), Halt> {
-        let Client { identity, controller, node, addons } = &mut self.client;
+        let Client { identity, controller, node, addons, .. } = self.clients.of(Side::First);
         let steps = &mut self.steps;
         let asked = identity.get_plugin_info(v1::GetPluginInfoRequest::default());
         steps.call("GetPluginInfo", asked, |said| format!("this is {} {}", said.name, said.vendor_version)).await?;
@@ -137,21 +148,23 @@ impl<'a> Walk<'a> {
             Some(Source::Volume(_)) => "cloned from the first",
         };
         let name = format!("{}-{name}", self.tag);
-        let asked = self.client.controller.create_volume(requests::create_volume(&name, bytes, source));
+        let asked =
+            self.clients.of(Side::First).controller.create_volume(requests::create_volume(&name, bytes, source));
         let told = |said: &v1::CreateVolumeResponse| {
             let volume = said.volume.clone().unwrap_or_default();
             format!("volume {name}, {origin}, has {} and the id {}", size(volume.capacity_bytes), volume.volume_id)
         };
         let said = self.steps.call("CreateVolume", asked, told).await?;
-        let volume = Volume::from(said);
-        self.made.push(Made::Volume(volume.id.clone()));
+        let volume = Volume::from(said.volume);
+        self.made.push((Side::First, Made::Volume(volume.id.clone())));
         Ok(volume)
     }
 
     /// Takes a snapshot and gives its id; none: the driver cannot while the volume is in use.
     async fn snapshot(&mut self, volume: &Volume) -> Result<Option<String>, Halt> {
         let name = format!("{}-snapshot", self.tag);
-        let asked = self.client.controller.create_snapshot(requests::create_snapshot(&name, &volume.id));
+        let asked =
+            self.clients.of(Side::First).controller.create_snapshot(requests::create_snapshot(&name, &volume.id));
         let told = |said: &v1::CreateSnapshotResponse| {
             let snapshot = said.snapshot.clone().unwrap_or_default();
             let ready = if snapshot.ready_to_use { "ready to use" } else { "not ready yet" };
@@ -159,7 +172,7 @@ impl<'a> Walk<'a> {
         };
         let Some(said) = self.steps.attempt("CreateSnapshot", asked, told).await? else { return Ok(None) };
         let id = said.snapshot.unwrap_or_default().snapshot_id;
-        self.made.push(Made::Snapshot(id.clone()));
+        self.made.push((Side::First, Made::Snapshot(id.clone())));
         Ok(Some(id))
     }
 
@@ -173,7 +186,8 @@ impl<'a> Walk<'a> {
 
     /// Grows the volume and tells whether its node has to do something, too.
     async fn grow(&mut self, volume: &Volume) -> Result<bool, Halt> {
-        let asked = self.client.controller.controller_expand_volume(requests::expand(&volume.id, GROWN));
+        let asked =
+            self.clients.of(Side::First).controller.controller_expand_volume(requests::expand(&volume.id, GROWN));
         let told =
             |said: &v1::ControllerExpandVolumeResponse| format!("the volume has {} now", size(said.capacity_bytes));
         let said = self.steps.call("ControllerExpandVolume", asked, told).await?;
@@ -182,11 +196,11 @@ impl<'a> Walk<'a> {
 
     /// What the walk has made must stand in the listings.
     async fn listings(&mut self) -> Result<(), Halt> {
-        let asked = self.client.controller.list_volumes(v1::ListVolumesRequest::default());
+        let asked = self.clients.of(Side::First).controller.list_volumes(v1::ListVolumesRequest::default());
         let told = |said: &v1::ListVolumesResponse| format!("there are {} volumes", said.entries.len());
         let said = self.steps.call("ListVolumes", asked, told).await?;
         let listed = |id: &String| said.entries.iter().any(|e| e.volume.as_ref().is_some_and(|v| v.volume_id == *id));
-        let missing = self.made.iter().find_map(|made| match made {
+        let missing = self.made.iter().find_map(|(_, made)| match made {
             Made::Volume(id) if !listed(id) => Some(id.clone()),
             _ => None,
         });
@@ -199,15 +213,16 @@ impl<'a> Walk<'a> {
     /// Takes away everything that was made, last made first, also after a failure.
     async fn tidy(&mut self) -> Result<(), Halt> {
         let mut ended = Ok(());
-        while let Some(made) = self.made.pop() {
-            ended = self.undo(made).await.and(ended);
+        while let Some((side, made)) = self.made.pop() {
+            ended = self.undo(side, made).await.and(ended);
         }
         self.sweep();
         ended
     }
 
-    async fn undo(&mut self, made: Made) -> Result<(), Halt> {
-        let Client { controller, node, .. } = &mut self.client;
+    async fn undo(&mut self, side: Side, made: Made) -> Result<(), Halt> {
+        let node_id = side.of(self.place).node_id;
+        let Client { controller, node, replication, .. } = self.clients.of(side);
         let steps = &mut self.steps;
         match made {
             Made::Volume(volume_id) => {
@@ -221,7 +236,7 @@ impl<'a> Walk<'a> {
                 steps.tidy("DeleteSnapshot", asked, |_| told).await.map(drop)
             }
             Made::Attached(volume_id) => {
-                let asked = controller.controller_unpublish_volume(requests::detach(volume_id));
+                let asked = controller.controller_unpublish_volume(requests::detach(volume_id, node_id));
                 steps.tidy("ControllerUnpublishVolume", asked, |_| "detached from the node".to_owned()).await.map(drop)
             }
             Made::Staged(volume_id, staging_target_path) => {
@@ -231,6 +246,11 @@ impl<'a> Walk<'a> {
             Made::Published(volume_id, target_path) => {
                 let asked = node.node_unpublish_volume(v1::NodeUnpublishVolumeRequest { volume_id, target_path });
                 steps.tidy("NodeUnpublishVolume", asked, |_| "the mount is gone".to_owned()).await.map(drop)
+            }
+            Made::Replicated(volume_id) => {
+                let asked = replication.disable_volume_replication(requests::no_replication(&volume_id));
+                let told = format!("volume {volume_id} at site {} stands alone again", side.name());
+                steps.tidy("DisableVolumeReplication", asked, |_| told).await.map(drop)
             }
         }
     }

@@ -1,14 +1,65 @@
-//! The walk's clients on both sockets, and answers in words.
+//! The walk's clients on the sockets of both sites, and answers in words.
 
 use tonic::transport::Channel;
 
 use crate::cli::call::connect;
-use crate::cli::demo::Place;
+use crate::cli::demo::{Place, Site};
 use crate::wire::pb::csi::v1::controller_client::ControllerClient;
 use crate::wire::pb::csi::v1::identity_client::IdentityClient;
 use crate::wire::pb::csi::v1::node_client::NodeClient;
 use crate::wire::pb::csi::v1::{self, controller_service_capability as controller};
 use crate::wire::pb::identity::identity_client::IdentityClient as AddonsClient;
+use crate::wire::pb::replication::controller_client::ControllerClient as ReplicationClient;
+
+/// Which site.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Side {
+    First,
+    Second,
+}
+
+impl Side {
+    /// Its name in sentences.
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::First => "a",
+            Self::Second => "b",
+        }
+    }
+
+    /// Where it is.
+    pub(super) const fn of(self, place: &Place) -> &Site {
+        match self {
+            Self::First => &place.first,
+            Self::Second => &place.second,
+        }
+    }
+}
+
+/// Clients of both sites.
+#[derive(Debug)]
+pub(super) struct Clients {
+    first: Client,
+    second: Client,
+}
+
+impl Clients {
+    /// Connects to both.
+    ///
+    /// # Errors
+    /// When nobody listens at one.
+    pub(super) async fn connect(place: &Place) -> Result<Self, String> {
+        Ok(Self { first: Client::connect(&place.first).await?, second: Client::connect(&place.second).await? })
+    }
+
+    /// The one of a site.
+    pub(super) const fn of(&mut self, side: Side) -> &mut Client {
+        match side {
+            Side::First => &mut self.first,
+            Side::Second => &mut self.second,
+        }
+    }
+}
 
 /// A client of a driver.
 #[derive(Debug, Clone)]
@@ -21,6 +72,8 @@ pub(super) struct Client {
     pub(super) node: NodeClient<Channel>,
     /// `identity.Identity`, on the add-ons socket.
     pub(super) addons: AddonsClient<Channel>,
+    /// `replication.Controller`, there, too.
+    pub(super) replication: ReplicationClient<Channel>,
 }
 
 impl Client {
@@ -28,13 +81,14 @@ impl Client {
     ///
     /// # Errors
     /// When nobody listens there.
-    pub(super) async fn connect(place: &Place) -> Result<Self, String> {
-        let csi = connect(&place.csi).await?;
+    async fn connect(site: &Site) -> Result<Self, String> {
+        let (csi, addons) = (connect(&site.csi).await?, connect(&site.addons).await?);
         Ok(Self {
             identity: IdentityClient::new(csi.clone()),
             controller: ControllerClient::new(csi.clone()),
             node: NodeClient::new(csi),
-            addons: AddonsClient::new(connect(&place.addons).await?),
+            addons: AddonsClient::new(addons.clone()),
+            replication: ReplicationClient::new(addons),
         })
     }
 }

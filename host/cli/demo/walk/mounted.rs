@@ -5,7 +5,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::client::size;
+use super::client::{Side, size};
 use super::requests::{self, Source, Volume};
 use super::{GROWN, Made, SIZE, Walk};
 use crate::cli::demo::node::NodeWork;
@@ -19,7 +19,7 @@ const AFTER: &str = "written after the snapshot\n";
 
 /// Where a volume is on the node.
 #[derive(Debug, Clone)]
-struct Mounted {
+pub(super) struct Mounted {
     staging: String,
     target: String,
 }
@@ -29,7 +29,7 @@ impl Mounted {
         (&self.staging, &self.target)
     }
 
-    fn file(&self) -> PathBuf {
+    pub(super) fn file(&self) -> PathBuf {
         Path::new(&self.target).join("hello.txt")
     }
 }
@@ -37,13 +37,13 @@ impl Mounted {
 impl Walk<'_> {
     /// Mounts, writes, takes a snapshot, changes, restores and compares, grows.
     pub(super) async fn life_on_node(&mut self, first: &Volume, work: NodeWork) -> Result<(), Halt> {
-        let mounted = self.mount("first", first).await?;
+        let mounted = self.mount(Side::First, "first", first).await?;
         let file = mounted.file();
         self.steps.work("Wrote hello.txt through the mount", write(&file, BEFORE))?;
         let snapshot = self.snapshot_of_mounted(first).await?;
         self.steps.work("Wrote something else into hello.txt", write(&file, AFTER))?;
         let restored = self.create("restored", SIZE, Some(Source::Snapshot(snapshot))).await?;
-        let copy = self.mount("restored", &restored).await?;
+        let copy = self.mount(Side::First, "restored", &restored).await?;
         self.steps.work("The restored volume holds what was there before the snapshot", holds(&copy.file(), BEFORE))?;
         self.steps.work("The first volume still holds what came after", holds(&file, AFTER))?;
         let bytes = self.total(first, &mounted).await?;
@@ -61,41 +61,42 @@ impl Walk<'_> {
         }
         self.unmount().await?;
         let id = self.snapshot_of_resting(volume).await?;
-        self.mount("first", volume).await?;
+        self.mount(Side::First, "first", volume).await?;
         Ok(id)
     }
 
     /// Unpublishes, unstages and detaches everything; the volumes stay.
-    async fn unmount(&mut self) -> Result<(), Halt> {
-        let (kept, mounts): (Vec<_>, Vec<_>) =
-            self.made.drain(..).partition(|made| matches!(made, Made::Volume(_) | Made::Snapshot(_)));
+    pub(super) async fn unmount(&mut self) -> Result<(), Halt> {
+        let (kept, mounts): (Vec<_>, Vec<_>) = self.made.drain(..).partition(|(_, made)| !made.is_mount());
         self.made = kept;
         let mut ended = Ok(());
-        for made in mounts.into_iter().rev() {
-            ended = self.undo(made).await.and(ended);
+        for (side, made) in mounts.into_iter().rev() {
+            ended = self.undo(side, made).await.and(ended);
         }
         ended
     }
 
     /// Attaches, stages and publishes.
-    async fn mount(&mut self, name: &str, volume: &Volume) -> Result<Mounted, Halt> {
-        let directory = self.directory(name);
+    pub(super) async fn mount(&mut self, side: Side, name: &str, volume: &Volume) -> Result<Mounted, Halt> {
+        let directory = self.directory(side, name);
         let path = |end: &str| directory.join(end).to_string_lossy().into_owned();
         let mounted = Mounted { staging: path("staging"), target: path("target") };
         // The client makes the staging directory, and what lies above the target.
         self.steps.work(&format!("Made {}", mounted.staging), fs::create_dir_all(&mounted.staging))?;
+        let (client, site) = (self.clients.of(side), side.of(self.place));
 
-        self.made.push(Made::Attached(volume.id.clone()));
-        let asked = self.client.controller.controller_publish_volume(requests::attach(volume));
-        let attached = self.steps.call("ControllerPublishVolume", asked, |_| "attached to the node".to_owned()).await?;
+        self.made.push((side, Made::Attached(volume.id.clone())));
+        let asked = client.controller.controller_publish_volume(requests::attach(volume, site.node_id));
+        let told = format!("attached to the node {}", site.node_id);
+        let attached = self.steps.call("ControllerPublishVolume", asked, |_| told).await?;
 
-        self.made.push(Made::Staged(volume.id.clone(), mounted.staging.clone()));
-        let asked = self.client.node.node_stage_volume(requests::stage(volume, &attached, &mounted.staging));
+        self.made.push((side, Made::Staged(volume.id.clone(), mounted.staging.clone())));
+        let asked = client.node.node_stage_volume(requests::stage(volume, &attached, &mounted.staging));
         let told = format!("the file system is mounted at {}", mounted.staging);
         self.steps.call("NodeStageVolume", asked, |_| told).await?;
 
-        self.made.push(Made::Published(volume.id.clone(), mounted.target.clone()));
-        let asked = self.client.node.node_publish_volume(requests::publish(volume, &attached, mounted.paths()));
+        self.made.push((side, Made::Published(volume.id.clone(), mounted.target.clone())));
+        let asked = client.node.node_publish_volume(requests::publish(volume, &attached, mounted.paths()));
         let told = format!("the workload has it at {}", mounted.target);
         self.steps.call("NodePublishVolume", asked, |_| told).await?;
         Ok(mounted)
@@ -104,8 +105,8 @@ impl Walk<'_> {
     /// Grows a volume that is in use, and sees that its file system, of `before` bytes, has grown too.
     async fn grow_on_node(&mut self, volume: &Volume, mounted: &Mounted, before: i64) -> Result<(), Halt> {
         if self.grow(volume).await? {
-            let asked =
-                self.client.node.node_expand_volume(requests::expand_on_node(&volume.id, mounted.paths(), GROWN));
+            let request = requests::expand_on_node(&volume.id, mounted.paths(), GROWN);
+            let asked = self.clients.of(Side::First).node.node_expand_volume(request);
             let told = "the file system has grown while it was in use".to_owned();
             self.steps.call("NodeExpandVolume", asked, |_| told).await?;
         }
@@ -126,36 +127,41 @@ impl Walk<'_> {
             let usage = bytes(said);
             format!("{} of {} are used", size(usage.used), size(usage.total))
         };
-        let asked = self.client.node.node_get_volume_stats(requests::stats(&volume.id, mounted.paths()));
+        let request = requests::stats(&volume.id, mounted.paths());
+        let asked = self.clients.of(Side::First).node.node_get_volume_stats(request);
         let said = self.steps.call("NodeGetVolumeStats", asked, told).await?;
         Ok(bytes(&said).total)
     }
 
     /// Removes the empty directories of this walk; what is still mounted or not empty stays.
     pub(super) fn sweep(&self) {
-        for name in ["first", "restored"] {
-            let directory = self.directory(name);
-            for path in [directory.join("target"), directory.join("staging"), directory] {
-                let _ = fs::remove_dir(path);
+        for side in [Side::First, Side::Second] {
+            for name in ["first", "restored", "replicated"] {
+                let directory = self.directory(side, name);
+                for path in [directory.join("target"), directory.join("staging"), directory] {
+                    let _ = fs::remove_dir(path);
+                }
             }
+            let mounts = &side.of(self.place).mounts;
+            let _ = fs::remove_dir(mounts.join(&self.tag));
+            let _ = fs::remove_dir(mounts);
         }
-        let _ = fs::remove_dir(self.place.mounts.join(&self.tag));
-        let _ = fs::remove_dir(&self.place.mounts);
     }
 
-    fn directory(&self, name: &str) -> PathBuf {
-        self.place.mounts.join(&self.tag).join(name)
+    fn directory(&self, side: Side, name: &str) -> PathBuf {
+        side.of(self.place).mounts.join(&self.tag).join(name)
     }
 }
 
 /// Writes and syncs, as a workload does that wants its data in the snapshot.
-fn write(path: &Path, text: &str) -> io::Result<()> {
+pub(super) fn write(path: &Path, text: &str) -> io::Result<()> {
     let mut file = fs::File::create(path)?;
     file.write_all(text.as_bytes())?;
     file.sync_all()
 }
 
-fn holds(path: &Path, expected: &str) -> Result<(), String> {
+/// Whether a file holds this and nothing else.
+pub(super) fn holds(path: &Path, expected: &str) -> Result<(), String> {
     match fs::read_to_string(path) {
         Ok(text) if text == expected => Ok(()),
         Ok(text) => Err(format!("it holds {text:?}, and should hold {expected:?}")),

@@ -1,10 +1,10 @@
 //! The requests of a walk.
 
-use crate::cli::demo::NODE_ID;
 use crate::wire::pb::csi::v1;
 use crate::wire::pb::csi::v1::volume_capability::access_mode::Mode;
 use crate::wire::pb::csi::v1::volume_capability::{AccessMode, AccessType, MountVolume};
 use crate::wire::pb::csi::v1::volume_content_source::{self as source, SnapshotSource, VolumeSource};
+use crate::wire::pb::replication::{self, replication_source};
 
 /// What a volume is made from.
 #[derive(Debug, Clone)]
@@ -22,9 +22,9 @@ pub(super) struct Volume {
     context: v1::Volume,
 }
 
-impl From<v1::CreateVolumeResponse> for Volume {
-    fn from(said: v1::CreateVolumeResponse) -> Self {
-        let context = said.volume.unwrap_or_default();
+impl From<Option<v1::Volume>> for Volume {
+    fn from(said: Option<v1::Volume>) -> Self {
+        let context = said.unwrap_or_default();
         Self { id: context.volume_id.clone(), context }
     }
 }
@@ -68,18 +68,18 @@ pub(super) fn expand(volume: &str, bytes: i64) -> v1::ControllerExpandVolumeRequ
     }
 }
 
-pub(super) fn attach(volume: &Volume) -> v1::ControllerPublishVolumeRequest {
+pub(super) fn attach(volume: &Volume, node_id: &str) -> v1::ControllerPublishVolumeRequest {
     v1::ControllerPublishVolumeRequest {
         volume_id: volume.id.clone(),
-        node_id: NODE_ID.to_owned(),
+        node_id: node_id.to_owned(),
         volume_capability: Some(capability()),
         volume_context: volume.context.volume_context.clone(),
         ..Default::default()
     }
 }
 
-pub(super) fn detach(volume_id: String) -> v1::ControllerUnpublishVolumeRequest {
-    v1::ControllerUnpublishVolumeRequest { volume_id, node_id: NODE_ID.to_owned(), ..Default::default() }
+pub(super) fn detach(volume_id: String, node_id: &str) -> v1::ControllerUnpublishVolumeRequest {
+    v1::ControllerUnpublishVolumeRequest { volume_id, node_id: node_id.to_owned(), ..Default::default() }
 }
 
 /// `attached`: what attaching answered.
@@ -132,4 +132,42 @@ pub(super) fn stats(volume: &str, (staging, target): (&str, &str)) -> v1::NodeGe
         volume_path: target.to_owned(),
         staging_target_path: staging.to_owned(),
     }
+}
+
+/// Schedules, modes and what else the driver takes.
+pub(super) fn replicate(volume: &str, parameters: &[(&str, &str)]) -> replication::EnableVolumeReplicationRequest {
+    let own = |(key, value): &(&str, &str)| ((*key).to_owned(), (*value).to_owned());
+    replication::EnableVolumeReplicationRequest {
+        replication_source: Some(replicated(volume)),
+        parameters: parameters.iter().map(own).collect(),
+        ..Default::default()
+    }
+}
+
+pub(super) fn no_replication(volume: &str) -> replication::DisableVolumeReplicationRequest {
+    let replication_source = Some(replicated(volume));
+    replication::DisableVolumeReplicationRequest { replication_source, ..Default::default() }
+}
+
+pub(super) fn destination(volume: &str) -> replication::GetReplicationDestinationInfoRequest {
+    let replication_source = Some(replicated(volume));
+    replication::GetReplicationDestinationInfoRequest { replication_source, ..Default::default() }
+}
+
+pub(super) fn replication_info(volume: &str) -> replication::GetVolumeReplicationInfoRequest {
+    let replication_source = Some(replicated(volume));
+    replication::GetVolumeReplicationInfoRequest { replication_source, ..Default::default() }
+}
+
+pub(super) fn demote(volume: &str) -> replication::DemoteVolumeRequest {
+    replication::DemoteVolumeRequest { replication_source: Some(replicated(volume)), ..Default::default() }
+}
+
+pub(super) fn promote(volume: &str) -> replication::PromoteVolumeRequest {
+    replication::PromoteVolumeRequest { replication_source: Some(replicated(volume)), ..Default::default() }
+}
+
+fn replicated(volume: &str) -> replication::ReplicationSource {
+    let volume = replication_source::VolumeSource { volume_id: volume.to_owned() };
+    replication::ReplicationSource { r#type: Some(replication_source::Type::Volume(volume)) }
 }
