@@ -33,7 +33,7 @@ async fn a_group_fails_over_as_of_one_moment() {
         volumes.push(volume);
     }
     let group = create(&pair.a, "g", &volumes).await;
-    let writer = Writer::start(volumes.iter().map(|volume| PathBuf::from(pair.a.site.target(volume))).collect());
+    let writer = Writer::start(volumes.iter().map(|volume| PathBuf::from(pair.a.site.target(volume))));
     let a = group_source(&group);
     pair.a.enable(&a, json!({ "schedulingInterval": "1s" })).await.unwrap();
     let mut sent = pair.a.info(&a).await["lastSyncTime"].clone();
@@ -61,9 +61,9 @@ async fn a_group_fails_over_as_of_one_moment() {
         pair.b.site.unmount(&copy).await.unwrap();
     }
     println!("at least {least}: {stamps:?}");
-    let (first, last) = (stamps[0], stamps[MEMBERS - 1]);
-    assert!(stamps.is_sorted_by(|a, b| a >= b) && first - last <= 1, "not of one moment: {stamps:?}");
-    assert!(last >= least && least > 0, "what was transferred is not there: {stamps:?}, at least {least}");
+    let (first, end) = (stamps[0], stamps[MEMBERS - 1]);
+    assert!(stamps.is_sorted_by(|a, b| a >= b) && first - end <= 1, "not of one moment: {stamps:?}");
+    assert!(end >= least && least > 0, "what was transferred is not there: {stamps:?}, at least {least}");
 }
 
 /// A workload that writes the number of its round into one volume after the other, each on disk
@@ -75,13 +75,13 @@ struct Writer {
 }
 
 impl Writer {
-    fn start(targets: Vec<PathBuf>) -> Self {
+    fn start(targets: impl Iterator<Item = PathBuf>) -> Self {
         let (stop, round) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let (stopped, done) = (Arc::clone(&stop), Arc::clone(&round));
-        let open = |target: &PathBuf| {
+        let open = |target: PathBuf| {
             OpenOptions::new().write(true).create(true).truncate(true).open(target.join(STAMP)).unwrap()
         };
-        let files: Vec<_> = targets.iter().map(open).collect();
+        let files: Vec<_> = targets.map(open).collect();
         let thread = std::thread::spawn(move || {
             for number in 1.. {
                 for file in &files {

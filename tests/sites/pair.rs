@@ -166,7 +166,7 @@ impl End {
         until(|| async { self.try_info(source).await.ok().filter(&looks_so) }, "the replication never looks so").await
     }
 
-    /// The answer of GetReplicationDestinationInfo.
+    /// The ids at the peer.
     pub async fn destination(&self, source: &Json) -> Json {
         let told = repeated(|| self.replication("GetReplicationDestinationInfo", source, json!({}))).await;
         told["replicationDestination"].clone()

@@ -71,7 +71,7 @@ impl<'a> Walk<'a> {
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         let tag = format!("demo-{:x}", now.as_millis());
         let mut walk = Self { place, clients, steps, made: Vec::new(), tag };
-        let lived = walk.life(work).await;
+        let lived = Box::pin(walk.life(work)).await;
         let tidied = walk.tidy().await;
         if let Some(words) = work.left_out() {
             print(&format!("Left out: {words}."));

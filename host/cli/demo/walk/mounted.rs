@@ -83,11 +83,11 @@ impl Walk<'_> {
         let mounted = Mounted { staging: path("staging"), target: path("target") };
         // The client makes the staging directory, and what lies above the target.
         self.steps.work(&format!("Made {}", mounted.staging), fs::create_dir_all(&mounted.staging))?;
-        let (client, site) = (self.clients.of(side), side.of(self.place));
+        let (client, node_id) = (self.clients.of(side), side.of(self.place).node_id);
 
         self.made.push((side, Made::Attached(volume.id.clone())));
-        let asked = client.controller.controller_publish_volume(requests::attach(volume, site.node_id));
-        let told = format!("attached to the node {}", site.node_id);
+        let asked = client.controller.controller_publish_volume(requests::attach(volume, node_id));
+        let told = format!("attached to the node {node_id}");
         let attached = self.steps.call("ControllerPublishVolume", asked, |_| told).await?;
 
         self.made.push((side, Made::Staged(volume.id.clone(), mounted.staging.clone())));

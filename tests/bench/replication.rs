@@ -1,0 +1,394 @@
+//! What replication costs, with the reference backend at two sites in one process and a file system of its own for
+//! each pool, where blocks can be shared. Each part prints a line a figure:
+//!
+//! - `changes`: what 1 % of changed bytes in a volume of 10 GiB puts into the link directory, counted from outside;
+//! - `rate`: how fast 1 GiB of new bytes reaches the peer, against a plain copy of the same bytes, in turn;
+//! - `schedules`: whether 200 sources with a schedule of one minute and 1 MiB changed in each a minute keep their
+//!   time beside a first copy of 4 GiB, and what that does to other calls.
+//!
+//! `PARTS=schedules MINUTES=3` chooses; without it the first two run. It needs root, because it mounts.
+
+#![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
+
+use std::collections::BTreeMap;
+use std::fs::{self, File, OpenOptions};
+use std::os::unix::fs::{FileExt as _, MetadataExt as _};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use drivebay::config::Config;
+use drivebay::host::Host;
+use drivebay::rpc::{Front, Role};
+use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
+use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
+use drivebay::wire::pb::replication::controller_server::Controller as _;
+use drivebay::wire::pb::replication::{self, replication_source};
+use tonic::{Code, Request};
+
+const MIB: u64 = 1 << 20;
+const GIB: u64 = 1 << 30;
+/// Sources with a schedule, how often theirs comes round, and how much is changed in each.
+const SOURCES: usize = 200;
+const INTERVAL: Duration = Duration::from_mins(1);
+/// Rounds of the comparison with a plain copy; the median of their ratios is printed.
+const ROUNDS: usize = 3;
+
+fn main() -> Result<()> {
+    tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
+    ensure!(rustix::process::geteuid().is_root(), "pools are mounted, which needs root");
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let parts = std::env::var("PARTS").unwrap_or_else(|_| "changes,rate".to_owned());
+    for part in parts.split(',') {
+        let pair = Pair::new()?;
+        runtime.block_on(async {
+            match part {
+                "changes" => changes(&pair).await,
+                "rate" => rate(&pair).await,
+                "schedules" => schedules(&pair).await,
+                _ => bail!("there is no part {part}"),
+            }
+        })?;
+    }
+    Ok(())
+}
+
+/// 1 % of a volume of 10 GiB, in pieces of 64 KiB all over it.
+async fn changes(pair: &Pair) -> Result<()> {
+    let (a, b) = (pair.site("a").await?, pair.site("b").await?);
+    let id = a.create("volume", 10 * GIB).await?;
+    a.write(&id, 0, 10 * GIB, 64 * 1024, 20).await?;
+    a.enable(&id, "1h").await?;
+    a.info(&id).await?;
+    // From now on nobody takes anything out of the link.
+    b.host.stop().await?;
+    a.write(&id, 3 * 1024 * 1024, 10 * GIB, 64 * 1024, 100).await?;
+    a.demote(&id).await?;
+    let manifest = wait_for(|| find(&pair.link, "manifest.json")).await?;
+    let folder = manifest.parent().context("it lies in a folder")?;
+    let share = f64::from(u32::try_from(taken(folder)? / 1024)?) / f64::from(u32::try_from(10 * GIB / 1024)?);
+    println!("changed-in-link {:.2}%", share * 100.0);
+    a.host.stop().await
+}
+
+/// 1 GiB to the peer, against a plain copy between the same two file systems that is flushed as well.
+async fn rate(pair: &Pair) -> Result<()> {
+    let (a, b) = (pair.site("a").await?, pair.site("b").await?);
+    let mut ratios = Vec::new();
+    for round in 0..ROUNDS {
+        let id = a.create(&format!("volume-{round}"), GIB).await?;
+        a.write(&id, 0, GIB, MIB, 1).await?;
+        let begin = Instant::now();
+        let target = pair.root.path().join("b/pool/plain");
+        let (from, to) = (a.image(&id)?, target.clone());
+        tokio::task::spawn_blocking(move || copy(&from, &to)).await??;
+        let plain = begin.elapsed();
+        fs::remove_file(&target)?;
+        let begin = Instant::now();
+        a.enable(&id, "1h").await?;
+        a.info(&id).await?;
+        let synced = begin.elapsed();
+        println!("round {round}: plain {:.2} s, to the peer {:.2} s", plain.as_secs_f64(), synced.as_secs_f64());
+        ratios.push(plain.as_secs_f64() / synced.as_secs_f64());
+    }
+    ratios.sort_by(f64::total_cmp);
+    println!("sync-rate {:.2}", ratios.get(ROUNDS / 2).copied().unwrap_or(f64::NAN));
+    println!("memory {} MiB at most", peak_memory()? / MIB);
+    a.host.stop().await?;
+    b.host.stop().await
+}
+
+async fn schedules(pair: &Pair) -> Result<()> {
+    let minutes = std::env::var("MINUTES").ok().map_or(Ok(3), |number| number.parse::<u32>())?;
+    let (a, b) = (pair.site("a").await?, pair.site("b").await?);
+    let large = a.create("large", 4 * GIB).await?;
+    a.write(&large, 0, 4 * GIB, MIB, 1).await?;
+    let mut sources = Vec::new();
+    for number in 0..SOURCES {
+        sources.push(a.create(&format!("source-{number}"), 16 * MIB).await?);
+    }
+    let alone = calls(&a, Duration::from_secs(20)).await?;
+    for id in &sources {
+        a.enable(id, "1m").await?;
+    }
+    for id in &sources {
+        a.info(id).await?;
+    }
+    println!("all {SOURCES} first transfers are whole");
+    a.enable(&large, "1h").await?;
+    let begin = Instant::now();
+    let (beside, cuts) = tokio::try_join!(calls(&a, INTERVAL * minutes), watch(&a, &sources, INTERVAL * minutes))?;
+    let copied = a.try_info(&large).await?.is_some();
+    println!(
+        "the large one is {} after {:.0} s",
+        if copied { "whole" } else { "still on its way" },
+        begin.elapsed().as_secs_f64()
+    );
+    let mut late = 0.0_f64;
+    for (id, moments) in &cuts {
+        ensure!(moments.len() >= usize::try_from(minutes)?.saturating_sub(1), "{id} was cut {} times", moments.len());
+        for pair in moments.windows(2) {
+            if let [before, after] = pair {
+                late = late.max((after - before) / INTERVAL.as_secs_f64() - 1.0);
+            }
+        }
+    }
+    println!("latest-schedule {:.0}% of the interval", late * 100.0);
+    println!("calls alone: p50 {:.1} ms, p99 {:.1} ms", at(&alone, 50), at(&alone, 99));
+    println!("calls beside it: p50 {:.1} ms, p99 {:.1} ms", at(&beside, 50), at(&beside, 99));
+    println!("p99-ratio {:.2}", at(&beside, 99) / at(&alone, 99));
+    a.host.stop().await?;
+    b.host.stop().await
+}
+
+/// Milliseconds that other calls take: a volume is made, looked at and deleted, ten times a second.
+async fn calls(site: &Site, time: Duration) -> Result<Vec<f64>> {
+    let (begin, mut found) = (Instant::now(), Vec::new());
+    let mut pace = tokio::time::interval(Duration::from_millis(100));
+    while begin.elapsed() < time {
+        pace.tick().await;
+        let one = Instant::now();
+        let id = site.create("other", 4 * MIB).await?;
+        found.push(one.elapsed());
+        let one = Instant::now();
+        let request = v1::ControllerGetVolumeRequest { volume_id: id.clone() };
+        site.front.controller_get_volume(Request::new(request)).await?;
+        found.push(one.elapsed());
+        let one = Instant::now();
+        let request = v1::DeleteVolumeRequest { volume_id: id, ..Default::default() };
+        site.front.delete_volume(Request::new(request)).await?;
+        found.push(one.elapsed());
+    }
+    let mut found: Vec<f64> = found.into_iter().map(|one| one.as_secs_f64() * 1000.0).collect();
+    found.sort_by(f64::total_cmp);
+    Ok(found)
+}
+
+/// Changes 1 MiB in each source a minute; gives the moments of the cuts that came through, by source.
+async fn watch(site: &Site, sources: &[String], time: Duration) -> Result<BTreeMap<String, Vec<f64>>> {
+    let (begin, mut seen) = (Instant::now(), BTreeMap::<String, Vec<f64>>::new());
+    let mut pace = tokio::time::interval(INTERVAL / u32::try_from(sources.len())?);
+    let mut round = 0;
+    while begin.elapsed() < time {
+        for id in sources {
+            pace.tick().await;
+            site.write(id, (round % 15) * MIB, (round % 15 + 1) * MIB, MIB, 1).await?;
+            let Some(info) = site.try_info(id).await? else { continue };
+            let moment = info.last_sync_time.context("a moment is told")?;
+            let nanos = f64::from(moment.nanos) / 1e9;
+            let moment = f64::from(u32::try_from(moment.seconds)?) + nanos;
+            let moments = seen.entry(id.clone()).or_default();
+            if moments.last().is_none_or(|last| *last < moment) {
+                moments.push(moment);
+            }
+        }
+        round += 1;
+    }
+    Ok(seen)
+}
+
+/// The value that so many percent do not pass.
+fn at(values: &[f64], percent: usize) -> f64 {
+    values.get((values.len() * percent / 100).min(values.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
+}
+
+/// Two pools and a link. Its hosts must have been stopped when it goes.
+struct Pair {
+    root: tempfile::TempDir,
+    link: PathBuf,
+}
+
+impl Pair {
+    fn new() -> Result<Self> {
+        let root = tempfile::tempdir()?;
+        let link = root.path().join("link");
+        fs::create_dir(&link)?;
+        let pair = Self { root, link };
+        for name in ["a", "b"] {
+            let (image, pool) =
+                (pair.root.path().join(format!("{name}.img")), pair.root.path().join(name).join("pool"));
+            fs::create_dir_all(&pool)?;
+            File::create(&image)?.set_len(24 * GIB)?;
+            run(Command::new("mkfs.xfs").arg("-q").arg(&image))?;
+            run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&pool))?;
+        }
+        Ok(pair)
+    }
+
+    async fn site(&self, name: &str) -> Result<Site> {
+        let root = self.root.path().join(name);
+        let text = format!(
+            "[host]\nstate = \"{0}/state\"\n[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\n\
+             csi = \"unix://{0}/csi.sock\"\nnode-id = \"{name}\"\nsettings = {{ link = \"/link\" }}\n[backend.grants]\n\
+             directories = [{{ host = \"{0}/pool\", guest = \"/pool\", write = true }}, \
+             {{ host = \"{1}\", guest = \"/link\", write = true }}]\n",
+            root.display(),
+            self.link.display()
+        );
+        let host = Host::start(Config::parse(name, &text)?, None).await?;
+        let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
+        let site = Site { front, pool: root.join("pool"), host };
+        let listed = || async {
+            let asked = site.front.list_volumes(Request::new(v1::ListVolumesRequest::default())).await;
+            Ok(asked.is_ok().then_some(()))
+        };
+        until(listed).await?;
+        Ok(site)
+    }
+}
+
+impl Drop for Pair {
+    fn drop(&mut self) {
+        for name in ["a", "b"] {
+            // Nothing is left to be told of it.
+            let _ = Command::new("umount").arg("-l").arg(self.root.path().join(name).join("pool")).status();
+        }
+    }
+}
+
+/// A host on one of the pools.
+struct Site {
+    front: Front,
+    pool: PathBuf,
+    host: Host,
+}
+
+impl Site {
+    async fn create(&self, name: &str, bytes: u64) -> Result<String> {
+        let mode = capability::access_mode::Mode::SingleNodeWriter.into();
+        let request = v1::CreateVolumeRequest {
+            name: name.to_owned(),
+            capacity_range: Some(v1::CapacityRange { required_bytes: i64::try_from(bytes)?, limit_bytes: 0 }),
+            volume_capabilities: vec![v1::VolumeCapability {
+                access_type: Some(capability::AccessType::Block(capability::BlockVolume {})),
+                access_mode: Some(capability::AccessMode { mode }),
+            }],
+            ..Default::default()
+        };
+        let answer = self.front.create_volume(Request::new(request)).await?.into_inner();
+        Ok(answer.volume.context("a volume is described")?.volume_id)
+    }
+
+    async fn enable(&self, id: &str, interval: &str) -> Result<()> {
+        let request = replication::EnableVolumeReplicationRequest {
+            replication_source: Some(source(id)),
+            parameters: [("schedulingInterval".to_owned(), interval.to_owned())].into(),
+            ..Default::default()
+        };
+        self.front.enable_volume_replication(Request::new(request)).await?;
+        Ok(())
+    }
+
+    async fn demote(&self, id: &str) -> Result<()> {
+        let request = replication::DemoteVolumeRequest { replication_source: Some(source(id)), ..Default::default() };
+        self.front.demote_volume(Request::new(request)).await?;
+        Ok(())
+    }
+
+    /// What is told of a replication; none: no transfer is whole yet.
+    async fn try_info(&self, id: &str) -> Result<Option<replication::GetVolumeReplicationInfoResponse>> {
+        let replication_source = Some(source(id));
+        let request = replication::GetVolumeReplicationInfoRequest { replication_source, ..Default::default() };
+        match self.front.get_volume_replication_info(Request::new(request)).await {
+            Ok(info) => Ok(Some(info.into_inner())),
+            Err(status) if status.code() == Code::NotFound => Ok(None),
+            Err(status) => Err(status.into()),
+        }
+    }
+
+    /// The same when there is something to tell.
+    async fn info(&self, id: &str) -> Result<replication::GetVolumeReplicationInfoResponse> {
+        until(|| self.try_info(id)).await
+    }
+
+    fn image(&self, id: &str) -> Result<PathBuf> {
+        Ok(self.pool.join("volumes").join(id.get(..2).context("ids have a bucket")?).join(id).join("image"))
+    }
+
+    /// Writes pieces between two offsets, one in so many.
+    async fn write(&self, id: &str, from: u64, to: u64, piece: u64, one_in: u64) -> Result<()> {
+        let image = self.image(id)?;
+        tokio::task::spawn_blocking(move || write(&image, from, to, piece, one_in)).await?
+    }
+}
+
+/// Bytes of which no two pieces are the same.
+fn write(image: &Path, from: u64, to: u64, piece: u64, one_in: u64) -> Result<()> {
+    static SEED: AtomicU64 = AtomicU64::new(0x9E37_79B9_7F4A_7C15);
+    let image = OpenOptions::new().write(true).open(image)?;
+    let mut bytes = vec![0; usize::try_from(piece)?];
+    let mut state = SEED.fetch_add(0x2545_F491_4F6C_DD1D, Ordering::Relaxed);
+    let mut offset = from;
+    while offset + piece <= to {
+        for word in bytes.chunks_exact_mut(8) {
+            state ^= state << 13;
+            state ^= state >> 7;
+            state ^= state << 17;
+            word.copy_from_slice(&state.to_le_bytes());
+        }
+        image.write_all_at(&bytes, offset)?;
+        offset += piece * one_in;
+    }
+    Ok(image.sync_all()?)
+}
+
+fn source(id: &str) -> replication::ReplicationSource {
+    let volume = replication_source::VolumeSource { volume_id: id.to_owned() };
+    replication::ReplicationSource { r#type: Some(replication_source::Type::Volume(volume)) }
+}
+
+/// Tries again until there is something.
+async fn until<T, F: Future<Output = Result<Option<T>>>>(mut attempt: impl FnMut() -> F) -> Result<T> {
+    let mut pace = tokio::time::interval(Duration::from_millis(20));
+    loop {
+        pace.tick().await;
+        if let Some(found) = attempt().await? {
+            return Ok(found);
+        }
+    }
+}
+
+async fn wait_for(mut attempt: impl FnMut() -> Result<Option<PathBuf>>) -> Result<PathBuf> {
+    until(|| std::future::ready(attempt())).await
+}
+
+/// A file of this name below a folder.
+fn find(folder: &Path, name: &str) -> Result<Option<PathBuf>> {
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.ends_with(name) {
+            return Ok(Some(path));
+        }
+        if let Some(found) = path.is_dir().then(|| find(&path, name)).transpose()?.flatten() {
+            return Ok(Some(found));
+        }
+    }
+    Ok(None)
+}
+
+/// The blocks of the files in a folder, in bytes.
+fn taken(folder: &Path) -> Result<u64> {
+    fs::read_dir(folder)?.map(|entry| Ok(entry?.metadata()?.blocks() * 512)).sum()
+}
+
+/// A copy as `cp` makes one, and on disk when it returns.
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::copy(from, to)?;
+    Ok(File::open(to)?.sync_all()?)
+}
+
+/// The most that this process has held, in bytes.
+fn peak_memory() -> Result<u64> {
+    let text = fs::read_to_string("/proc/self/status")?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:")).context("the kernel tells it")?;
+    Ok(line.trim().trim_end_matches(" kB").parse::<u64>()? * 1024)
+}
+
+fn run(command: &mut Command) -> Result<()> {
+    let status = command.status()?;
+    ensure!(status.success(), "{command:?}: {status}");
+    Ok(())
+}
