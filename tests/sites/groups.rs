@@ -111,8 +111,8 @@ impl Writer {
 /// G-12, G-13, G-15, R-45: what is in use, replicated or cut stays, and with it all the others.
 #[tokio::test]
 async fn what_a_group_holds_is_deleted_whole_or_not_at_all() {
-    let Some(pair) = Pair::start(PoolKind::Xfs).await else { return };
-    let end = &pair.a;
+    let Some((_link, end)) = End::alone(PoolKind::Xfs).await else { return };
+    let end = &end;
     let mut volumes = Vec::new();
     for name in ["x", "y"] {
         volumes.push(end.site.create(name, Content::Block, None).await.unwrap());
@@ -160,8 +160,8 @@ async fn what_a_group_holds_is_deleted_whole_or_not_at_all() {
 /// G-25: a volume is born into its group, from a snapshot too.
 #[tokio::test]
 async fn a_volume_is_born_into_its_group() {
-    let Some(pair) = Pair::start(PoolKind::Xfs).await else { return };
-    let end = &pair.a;
+    let Some((_link, end)) = End::alone(PoolKind::Xfs).await else { return };
+    let end = &end;
     let id = create(end, "g", &[]).await;
     let mut request = crate::support::site::create("born", Content::Block, None);
     request.parameters.insert("group".to_owned(), "nobody".to_owned());

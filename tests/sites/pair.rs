@@ -105,6 +105,13 @@ impl Pair {
 }
 
 impl End {
+    /// A site whose peer never comes, with its link. None: nothing can be mounted here.
+    pub async fn alone(kind: PoolKind) -> Option<(TempDir, Self)> {
+        let (place, link) = (Place::make(kind)?, tempfile::tempdir().unwrap());
+        let end = Self::start(place, link.path()).await;
+        Some((link, end))
+    }
+
     async fn start(place: Place, link: &Path) -> Self {
         let options = options_with(&place, "this-node", &[(link, "/link")]).setting("link", "/link");
         let host = TestHost::start(Guest::LOCAL, options).await;

@@ -113,7 +113,14 @@ fn a_flipped_byte_in_a_heartbeat() {
     let mut bytes = fs::read(&path).unwrap();
     flip(&mut bytes);
     fs::write(&path, bytes).unwrap();
-    // A sign that cannot be read is none; the next one comes in time.
+    // A sign that cannot be read is none: the one before still counts, and the next one comes in time.
+    assert_eq!(sites.b.promote(volume(&copy), false).unwrap_err().code, ErrorCode::Aborted);
+    sites.run(&sites.b);
+    sites.pass(9_000);
+    assert_eq!(sites.b.promote(volume(&copy), false).unwrap_err().code, ErrorCode::Aborted);
+    sites.pass(9_000);
+    let silent = sites.b.promote(volume(&copy), false).unwrap_err();
+    assert_eq!(silent.code, ErrorCode::FailedPrecondition, "damage is no sign of life: {}", silent.message);
     sites.work(6);
     assert_eq!(sites.b.promote(volume(&copy), false).unwrap_err().code, ErrorCode::Aborted);
 }
