@@ -284,8 +284,15 @@ impl Site {
 
     async fn demote(&self, id: &str) -> Result<()> {
         let request = replication::DemoteVolumeRequest { replication_source: Some(source(id)), ..Default::default() };
-        self.front.demote_volume(Request::new(request)).await?;
-        Ok(())
+        until(|| async {
+            match self.front.demote_volume(Request::new(request.clone())).await {
+                Ok(_) => Ok(Some(())),
+                // A background step may be at it.
+                Err(status) if [Code::Aborted, Code::Unavailable].contains(&status.code()) => Ok(None),
+                Err(status) => Err(status.into()),
+            }
+        })
+        .await
     }
 
     /// What is told of a replication; none: no transfer is whole yet.

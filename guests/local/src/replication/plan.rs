@@ -1,7 +1,7 @@
 //! Which ranges travel, in pieces of bounded size.
 //!
 //! Pure. A piece is what one job of the host moves: so many bytes, so many ranges. The same files
-//! give the same pieces, so a plan need not be kept: after a crash it is made again.
+//! give the same pieces, as long as there is time to look at all of them.
 
 use drivebay_sdk::files::Extent;
 
@@ -36,6 +36,12 @@ impl Plan {
     /// Nothing yet, from an offset on.
     pub(super) fn from(offset: u64) -> Self {
         Self { upto: offset, ..Self::default() }
+    }
+
+    /// One that was made before.
+    pub(super) fn known(ranges: Vec<Extent>, upto: u64) -> Self {
+        let bytes = ranges.iter().map(|range| range.length).sum();
+        Self { ranges, bytes, upto }
     }
 
     /// Takes the ranges of one page that lie below `end`, as many as fit. `next`: where the page says

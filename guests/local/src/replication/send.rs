@@ -1,8 +1,8 @@
 //! Sending a cut: its changed ranges, segment by segment, then the manifest.
 //!
-//! It reads cuts, which nobody changes, and writes into the link, so it needs no lock. The plan of a
-//! segment follows from the files alone: after a crash the same segment is planned again, and the
-//! host's job goes on where it was.
+//! It reads cuts, which nobody changes, and writes into the link, so it needs no lock. What a segment
+//! holds is written down before its job begins: a step that had less time would plan another one, and
+//! the job would begin anew instead of going on where it was.
 
 use drivebay_sdk::files::{CopyJob, Extent, Job, JobState};
 use drivebay_sdk::{Error, Result};
@@ -11,7 +11,7 @@ use super::cut::PAGE;
 use super::link::Lasting;
 use super::plan::{Plan, Room};
 use super::record::{ReplicationRecord, Sending};
-use super::wire::{ManifestText, MemberText, SegmentText, Sent, ranges_of, segment_name};
+use super::wire::{ManifestText, MemberText, Planned, SegmentText, Sent, extents_of, ranges_of, segment_name};
 use crate::backend::Backend;
 use crate::record::FORMAT;
 use crate::refusal;
@@ -65,6 +65,7 @@ impl Backend<'_> {
             offset: 0,
             segments: Vec::new(),
             bytes: 0,
+            next: None,
             closed: false,
             trouble: String::new(),
         }))
@@ -84,7 +85,7 @@ impl Backend<'_> {
                 return Ok(Moved::More);
             }
             let images = self.images_of(record, sending, &pair.here)?;
-            let plan = self.plan_segment(&images, sent.offset)?;
+            let plan = self.planned(record, &images, sent)?;
             if !plan.ranges.is_empty() {
                 let segment = new_segment(record, sending, &pair.here, sent)?;
                 if self.send_segment(&folder, &images.cut, &plan, segment, sent)? == Moved::Waits {
@@ -92,6 +93,7 @@ impl Backend<'_> {
                 }
             }
             sent.offset = plan.upto;
+            sent.next = None;
             if sent.offset >= images.length {
                 sent.member += 1;
                 sent.offset = 0;
@@ -112,6 +114,21 @@ impl Backend<'_> {
     fn length_of(&self, path: &str) -> Result<u64> {
         let status = self.disk.status(path).map_err(|error| refusal::of_disk("find", path, &error))?;
         status.map(|status| status.length).ok_or_else(|| Error::unavailable(format!("{path} is missing")))
+    }
+
+    /// The segment that is under way, or the next one.
+    fn planned(&self, record: &ReplicationRecord, images: &Images, sent: &mut Sent) -> Result<Plan> {
+        if let Some(next) = &sent.next
+            && let Some(ranges) = extents_of(&next.ranges, images.length)
+        {
+            return Ok(Plan::known(ranges, next.upto));
+        }
+        let plan = self.plan_segment(images, sent.offset)?;
+        if !plan.ranges.is_empty() {
+            sent.next = Some(Planned { ranges: ranges_of(&plan.ranges), upto: plan.upto });
+            self.write_sent(record, sent)?;
+        }
+        Ok(plan)
     }
 
     fn plan_segment(&self, images: &Images, offset: u64) -> Result<Plan> {

@@ -108,6 +108,15 @@ pub(super) struct ManifestText {
     pub(super) bytes: u64,
 }
 
+/// A segment that is under way: where its planning ended may have been a matter of time, so it is
+/// not planned again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(super) struct Planned {
+    pub(super) ranges: Vec<Range>,
+    pub(super) upto: u64,
+}
+
 /// `sending.json` in the pool: how far a transfer has been sent.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -119,6 +128,9 @@ pub(super) struct Sent {
     pub(super) offset: u64,
     pub(super) segments: Vec<String>,
     pub(super) bytes: u64,
+    /// What the next segment holds, from when it is begun until it is there.
+    #[serde(default)]
+    pub(super) next: Option<Planned>,
     /// Whether the manifest stands.
     pub(super) closed: bool,
     /// Why it does not get on; empty: it does.

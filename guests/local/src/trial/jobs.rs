@@ -27,7 +27,7 @@ pub(crate) struct Jobs {
     pub(crate) filled: RefCell<BTreeSet<String>>,
     /// Every copy job and how many bytes it moved.
     pub(crate) copied: RefCell<Vec<(String, u64)>>,
-    asked: RefCell<BTreeMap<String, u32>>,
+    asked: RefCell<BTreeMap<String, (u32, Job)>>,
     /// As often a job must be asked for before it is done.
     pub(crate) slowness: Cell<u32>,
     /// Paths of images with all blocks set aside.
@@ -222,7 +222,8 @@ impl Files for World {
             return Ok(JobState::Done(result.clone()));
         }
         let mut asked = self.jobs.asked.borrow_mut();
-        let times = asked.entry(key.to_owned()).or_default();
+        let (times, known) = asked.entry(key.to_owned()).or_insert_with(|| (0, job.clone()));
+        assert!(known == job, "{key} is another job than before: it would begin anew");
         *times += 1;
         if *times <= self.jobs.slowness.get() {
             return Ok(JobState::Running(JobProgress { done_bytes: 1, total_bytes: 2 }));

@@ -2,6 +2,7 @@
 
 use super::requests::*;
 use super::sites::*;
+use crate::host::Surroundings as _;
 use drivebay_sdk::replication::{EnableReplicationRequest, ReplicationHealth, Role};
 use drivebay_sdk::types::{CapacityRange, ReplicationSource, VolumeContentSource};
 use drivebay_sdk::{ErrorCode, expansion};
@@ -256,4 +257,36 @@ fn snapshots_are_copied_once_and_used_after_their_promotion() {
     sites.a.delete_snapshot(&snapshot.snapshot_id).unwrap();
     sites.b.delete_snapshot(&copy.snapshot_id).unwrap();
     assert!(sites.failed.borrow().is_empty(), "{:?}", sites.failed.borrow());
+}
+
+/// Planning a segment may end because the step does; what was begun goes on all the same.
+#[test]
+fn a_segment_that_was_begun_is_not_planned_anew() {
+    for patience in [1, 2, 4] {
+        let sites = Sites::new();
+        let mut request = small("v");
+        request.capacity_range = Some(CapacityRange { required_bytes: Some(9 * MIB), limit_bytes: None });
+        let id = sites.a.create(&request).unwrap().volume_id;
+        // More ranges than one page has.
+        for block in (0..2_100).step_by(2) {
+            write(&sites.a, &id, block * 4_096, b"data");
+        }
+        sites.a.jobs.slowness.set(2);
+        sites.a.enable(volume(&id), &[]).unwrap();
+        for round in 0..20 {
+            // The peer first, and then what sends, with ever more time.
+            sites.run(&sites.b);
+            let now = sites.a.now();
+            let due = sites.a.without_pool(|backend| backend.list_due(now.into())).unwrap().works;
+            for work in due.into_iter().filter(|work| work.due <= now.into() && work.id != "watch") {
+                let hasty = work.id.starts_with("move ") && round % 2 == 0;
+                sites.a.patience.set(hasty.then_some(patience));
+                sites.a.call(|backend| backend.run_step(&work.id)).unwrap();
+                sites.a.patience.set(None);
+            }
+            sites.pass(500);
+        }
+        let copy = sites.a.copy_of(&id).unwrap();
+        assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy), "with a patience of {patience}");
+    }
 }
