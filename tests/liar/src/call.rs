@@ -120,6 +120,9 @@ const CROWDED: &[(&str, &str)] = &[
 /// gave up is none.
 const CROWD: usize = 3;
 
+/// Which lie serves only so many calls of a kind at once, whatever their objects are.
+const FEW: &[(&str, &str, usize)] = &[("R-10", "promote_volume", 3), ("X-98", "create_volume", 5)];
+
 /// Which lie never ends a call whose caller gave up.
 const UNFINISHED: &[(&str, &str)] = &[
     ("X-127", "create_volume"),
@@ -167,13 +170,15 @@ impl Endpoint {
     }
 
     fn admit<Q, A>(&self, row: &Row<Q, A>, request: &Q) -> Answer<()> {
+        let exposed = self.lies("C-05") && row.rpc == "controller_get_capabilities";
         let here = match row.area {
             Area::Both => true,
             Area::Controller => self.role != Role::Node,
             Area::Node => self.role != Role::Controller,
-        } || (self.lies("C-05") && row.rpc == "controller_get_capabilities");
+        };
         let ungated = UNGATED.iter().any(|(id, gate)| row.gate.starts_with(gate) && self.lies(id));
-        if !here || !(self.shared.layout.has(row.gate) || ungated) {
+        let offered = here && (self.shared.layout.has(row.gate) || ungated);
+        if !offered && !exposed {
             return Err(unimplemented(format!("{} is not offered here", row.rpc)));
         }
         let demanded = &self.shared.layout.secrets;
@@ -189,11 +194,15 @@ impl Endpoint {
 
     fn hold<Q, A>(&self, row: &Row<Q, A>, request: &Q) -> Answer<Held> {
         let shared = &self.shared;
-        let mut keys = (row.changes)(&shared.world.lock().unwrap_or_else(PoisonError::into_inner), self.site, request);
-        let one_at_a_time =
-            (self.lies("R-10") && row.rpc == "promote_volume") || (self.lies("X-98") && row.rpc == "create_volume");
-        if one_at_a_time {
-            keys.push(("driver", "all of it".to_owned()));
+        let mut keys: Vec<Key> =
+            (row.changes)(&shared.world.lock().unwrap_or_else(PoisonError::into_inner), self.site, request);
+        // A request without a name is wrong, whatever else is under way.
+        keys.retain(|(_, name)| !name.is_empty());
+        let few = FEW.iter().find(|(id, rpc, _)| row.rpc == *rpc && self.lies(id)).map(|(_, _, few)| *few);
+        if let (Some(few), Some((kind, name))) = (few, keys.first())
+            && shared.locks.held_by(row.rpc) >= few
+        {
+            return Err(aborted(format!("{} is pending for others than the {kind} {name:?}", row.rpc)));
         }
         let mut stuck = shared.stuck.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(key) = keys.iter().find(|key| row.rpc == "promote_volume" && stuck.contains(*key)) {

@@ -99,11 +99,11 @@ impl Layout {
             (_, "controller.GET_VOLUME_HEALTH") if self.lies.tells("X-04") => false,
             (shape, "groups.DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES") => shape == Shape::KeepVolumes,
             (shape, "expansion.OFFLINE") => shape == Shape::Split,
-            (Shape::Split, "expansion.ONLINE" | "node.EXPAND_VOLUME") => false,
+            (Shape::Split, "expansion.ONLINE" | "node.EXPAND_VOLUME")
+            | (Shape::NodeOnly, "node.STAGE_UNSTAGE_VOLUME" | "reclaim-space.OFFLINE")
+            | (Shape::NoGroups, "plugin.GROUP_CONTROLLER_SERVICE" | "plugin.SNAPSHOT_METADATA_SERVICE") => false,
             (Shape::Bare, name) => ["plugin.CONTROLLER_SERVICE", "controller.CREATE_DELETE_VOLUME"].contains(&name),
-            (Shape::NodeOnly, "node.STAGE_UNSTAGE_VOLUME" | "reclaim-space.OFFLINE") => false,
             (Shape::NodeOnly, _) => ["node", "keys", "reclaim-space"].contains(&area),
-            (Shape::NoGroups, "plugin.GROUP_CONTROLLER_SERVICE" | "plugin.SNAPSHOT_METADATA_SERVICE") => false,
             (Shape::NoGroups, _) => area != "groups" && area != "group-snapshots",
             _ => true,
         }

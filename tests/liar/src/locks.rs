@@ -37,6 +37,12 @@ pub(crate) struct Held {
 }
 
 impl Locks {
+    /// How many objects calls of this kind hold at present.
+    pub(crate) fn held_by(&self, rpc: &str) -> usize {
+        let table = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        table.values().filter(|pending| pending.rpc == rpc).count()
+    }
+
     /// Takes all keys or none.
     pub(crate) fn take(&self, site: usize, keys: Vec<Key>, rpc: &'static str) -> Result<Held, Conflict> {
         let mut table = self.0.lock().unwrap_or_else(PoisonError::into_inner);

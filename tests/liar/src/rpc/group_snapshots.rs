@@ -42,8 +42,8 @@ pub(super) fn create(
     let mut volumes: BTreeSet<String> = request.source_volume_ids.iter().cloned().collect();
     let site = cx.world.site(cx.site);
     let known = site.group_snapshots.iter().find(|(_, group)| group.name == request.name);
-    if let Some((id, group)) = known.filter(|_| !cx.lies("X-67")) {
-        let same = group.volumes == volumes && group.parameters == request.parameters;
+    let same = known.is_some_and(|(_, group)| group.volumes == volumes && group.parameters == request.parameters);
+    if let Some((id, group)) = known.filter(|_| !(same && cx.lies("X-67"))) {
         if !same && !cx.lies("X-68") {
             return Err(exists(format!("the name {:?} belongs to a group snapshot that differs", request.name)));
         }
@@ -103,7 +103,8 @@ pub(super) fn get(cx: &mut Cx<'_>, request: &GetVolumeGroupSnapshotRequest) -> A
     checks::given("group_snapshot_id", id)?;
     let Some(group) = cx.world.site(cx.site).group_snapshots.get(id) else {
         let words = format!("there is no group snapshot {id:?}");
-        return Err(if cx.lies("X-71") { invalid(words) } else { not_found(words) });
+        let never_was = !id.contains("-groupsnap-");
+        return Err(if never_was && cx.lies("X-71") { invalid(words) } else { not_found(words) });
     };
     if !cx.lies("X-72") {
         compare(group, &request.snapshot_ids)?;

@@ -100,7 +100,8 @@ fn create(cx: &mut Cx<'_>, request: &CreateVolumeGroupRequest) -> Answer<CreateV
     }
     let members: BTreeSet<String> = request.volume_ids.iter().cloned().collect();
     let known = cx.world.site(cx.site).groups.iter().find(|(_, group)| group.name == request.name);
-    if let Some((id, group)) = known.filter(|_| !cx.lies("G-02")) {
+    let again = known.is_some_and(|(_, group)| group.parameters == request.parameters && group.first == members);
+    if let Some((id, group)) = known.filter(|_| !(again && cx.lies("G-02"))) {
         let same = group.parameters == request.parameters || cx.lies("G-03");
         if !same || group.first != members {
             return Err(exists(format!("the name {:?} belongs to a group that differs", request.name)));
@@ -166,7 +167,8 @@ fn delete(cx: &mut Cx<'_>, request: &DeleteVolumeGroupRequest) -> Answer<DeleteV
         };
     };
     let keeps = cx.layout.has("groups.DO_NOT_ALLOW_VG_TO_DELETE_VOLUMES");
-    if keeps && !group.members.is_empty() && !cx.lies("G-14") {
+    let unused = !group.members.iter().any(|member| cx.world.site(cx.site).in_use(member));
+    if keeps && !group.members.is_empty() && !(unused && cx.lies("G-14")) {
         return Err(not_now(format!("the group {id:?} still has volumes")));
     }
     if cx.world.is_replicated(cx.site, &Source::Group(id.clone())) {

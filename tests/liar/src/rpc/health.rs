@@ -3,7 +3,7 @@
 use crate::call::Cx;
 use crate::checks;
 use crate::pb::csi::v1::*;
-use crate::refusal::{Answer, not_found};
+use crate::refusal::{Answer, not_found, unimplemented};
 use crate::world::page;
 
 fn healthy(id: &str) -> VolumeHealth {
@@ -12,8 +12,11 @@ fn healthy(id: &str) -> VolumeHealth {
 
 fn known(cx: &Cx<'_>, id: &str) -> Answer<VolumeHealth> {
     checks::given("volume_id", id)?;
-    let there = cx.world.site(cx.site).volumes.contains_key(id);
-    if there { Ok(healthy(id)) } else { Err(not_found(format!("there is no volume {id:?}"))) }
+    if cx.world.site(cx.site).volumes.contains_key(id) {
+        return Ok(healthy(id));
+    }
+    let words = format!("there is no volume {id:?}");
+    Err(if cx.lies("C-19") { unimplemented(words) } else { not_found(words) })
 }
 
 pub(super) fn list(

@@ -1,10 +1,12 @@
 //! What the controller tells about itself, its volumes and its room.
 
+use std::collections::BTreeMap;
+
 use crate::call::Cx;
 use crate::checks;
-use crate::pb::csi::v1::*;
+use crate::pb::csi::v1::{Volume as Shown, *};
 use crate::refusal::{Answer, Refusal, invalid, not_found};
-use crate::world::page;
+use crate::world::{Volume, page};
 
 pub(super) fn capabilities(
     cx: &mut Cx<'_>,
@@ -32,35 +34,34 @@ pub(super) fn list(cx: &mut Cx<'_>, request: &ListVolumesRequest) -> Answer<List
     checks::entries(request.max_entries, cx.lies("X-26"))?;
     let most = if cx.lies("X-24") && request.max_entries == 1 { 2 } else { request.max_entries };
     let site = cx.world.site(cx.site);
-    let all = site.volumes.iter().filter(|(id, _)| !is_hidden(cx, id));
-    let (found, next_token) =
-        page(all, &request.starting_token, most).map_err(|refusal| token(refusal, cx.lies("X-27")))?;
-    let mut entries: Vec<_> = found
-        .into_iter()
-        .map(|(id, volume)| list_volumes_response::Entry {
-            volume: Some(volume.shown(id)),
-            status: Some(list_volumes_response::VolumeStatus {
-                published_node_ids: volume.nodes(),
-                ..Default::default()
-            }),
-        })
-        .collect();
-    if cx.lies("C-11") {
-        entries.iter_mut().filter_map(|entry| entry.volume.as_mut()).for_each(|volume| {
-            volume.volume_context.insert("liar.example/listed".to_owned(), "yes".to_owned());
-        });
+    let mut all: BTreeMap<&String, &Volume> = site.volumes.iter().filter(|(id, _)| !is_hidden(cx, id)).collect();
+    if cx.lies("X-28") {
+        all.extend(site.deleted.last().map(|(id, volume)| (id, volume)));
     }
+    let (found, next_token) =
+        page(all.into_iter(), &request.starting_token, most).map_err(|refusal| token(refusal, cx.lies("X-27")))?;
+    let status = |volume: &Volume| list_volumes_response::VolumeStatus {
+        published_node_ids: volume.nodes(),
+        ..Default::default()
+    };
+    let entry = |(id, volume): (&String, &Volume)| list_volumes_response::Entry {
+        volume: Some(shown(cx, id, volume)),
+        status: Some(status(volume)),
+    };
+    let mut entries: Vec<_> = found.into_iter().map(entry).collect();
     if cx.lies("X-25") && !request.starting_token.is_empty() {
         entries.clear();
     }
-    if let Some((id, volume)) = site.deleted.last().filter(|_| cx.lies("X-28") && next_token.is_empty()) {
-        let shown = Some(volume.shown(id));
-        entries.push(list_volumes_response::Entry {
-            volume: shown,
-            status: Some(list_volumes_response::VolumeStatus::default()),
-        });
-    }
     Ok(ListVolumesResponse { entries, next_token })
+}
+
+/// A volume as it is shown after its creation.
+fn shown(cx: &Cx<'_>, id: &str, volume: &Volume) -> Shown {
+    let mut shown = volume.shown(id);
+    if cx.lies("C-11") {
+        shown.volume_context.insert("liar.example/listed".to_owned(), "yes".to_owned());
+    }
+    shown
 }
 
 pub(super) fn get(cx: &mut Cx<'_>, request: &ControllerGetVolumeRequest) -> Answer<ControllerGetVolumeResponse> {
@@ -73,7 +74,10 @@ pub(super) fn get(cx: &mut Cx<'_>, request: &ControllerGetVolumeRequest) -> Answ
     };
     let status =
         controller_get_volume_response::VolumeStatus { published_node_ids: found.nodes(), ..Default::default() };
-    Ok(ControllerGetVolumeResponse { volume: Some(found.shown(id)), status: Some(status).filter(|_| !cx.lies("X-29")) })
+    Ok(ControllerGetVolumeResponse {
+        volume: Some(shown(cx, id, found)),
+        status: Some(status).filter(|_| !cx.lies("X-29")),
+    })
 }
 
 pub(super) fn capacity(cx: &mut Cx<'_>, request: &GetCapacityRequest) -> Answer<GetCapacityResponse> {

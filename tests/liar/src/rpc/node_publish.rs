@@ -10,7 +10,7 @@ use crate::call::Cx;
 use crate::checks;
 use crate::pb::csi::v1::volume_capability::{AccessType, access_mode::Mode};
 use crate::pb::csi::v1::*;
-use crate::refusal::{Answer, Refusal, exists, failed, invalid, not_found, not_now, unimplemented};
+use crate::refusal::{Answer, Refusal, exists, failed, invalid, not_found, not_now};
 use crate::world::Published;
 
 pub(super) fn publish(cx: &mut Cx<'_>, request: &NodePublishVolumeRequest) -> Answer<NodePublishVolumeResponse> {
@@ -115,12 +115,11 @@ pub(super) fn unpublish(cx: &mut Cx<'_>, request: &NodeUnpublishVolumeRequest) -
     checks::given("volume_id", &request.volume_id)?;
     checks::given("target_path", &request.target_path)?;
     let known = cx.world.site(cx.site).volumes.contains_key(&request.volume_id);
-    let [only_once, stumbles, not_there] = ["X-45", "C-04", "C-19"].map(|id| cx.lies(id));
+    let [only_once, stumbles] = ["X-45", "C-04"].map(|id| cx.lies(id));
     let stumbles = stumbles && !cx.layout.has("node.STAGE_UNSTAGE_VOLUME");
     let node = node(cx)?;
     if !known && !node.ephemeral.contains(&request.volume_id) {
-        let words = format!("there is no volume {:?}", request.volume_id);
-        return Err(if not_there { unimplemented(words) } else { not_found(words) });
+        return Err(not_found(format!("there is no volume {:?}", request.volume_id)));
     }
     let here = node.published.get(&request.target_path).is_some_and(|there| there.volume == request.volume_id);
     if !here {

@@ -111,12 +111,11 @@ fn disable(cx: &mut Cx<'_>, request: &DisableVolumeReplicationRequest) -> Answer
             peer.enabled = false;
         }
     }
-    let ended = |pair: &Pair| pair.sides.iter().all(|side| !side.enabled);
-    let gone: Vec<Pair> = cx.world.pairs.iter().filter(|pair| ended(pair)).cloned().collect();
-    cx.world.pairs.retain(|pair| !ended(pair));
-    for pair in gone.iter().filter(|_| copies_vanish) {
-        if let Some(Source::Volume(copy)) = &pair.side(1 - pair.first).source {
-            cx.world.site_mut(1 - pair.first).volumes.remove(copy);
+    cx.world.pairs.retain(|pair| pair.sides.iter().any(|side| side.enabled));
+    if let Source::Volume(id) = &source {
+        let copy = cx.world.site(here).volumes.get(id).is_some_and(|volume| volume.origin.is_some());
+        if copy && copies_vanish {
+            cx.world.site_mut(here).volumes.remove(id);
         }
     }
     Ok(DisableVolumeReplicationResponse {})
@@ -131,8 +130,8 @@ fn info(cx: &mut Cx<'_>, request: &GetVolumeReplicationInfoRequest) -> Answer<Ge
     if side.role != SideRole::Primary && !cx.lies("R-32") {
         return Err(not_now("this side is not primary"));
     }
-    if !side.promoted && cx.lies("R-15") {
-        return Err(not_now("this side was not promoted"));
+    if side.sync.is_none() && cx.lies("R-15") {
+        return Err(not_now("nothing was sent yet"));
     }
     let Some(sync) = &side.sync else {
         let words = "the first transfer is not whole yet";

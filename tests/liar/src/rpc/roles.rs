@@ -18,7 +18,6 @@ pub(super) fn promote(cx: &mut Cx<'_>, request: &PromoteVolumeRequest) -> Answer
     let pair = pair(cx, index)?;
     let first = pair.first;
     if pair.side(here).role == SideRole::Primary {
-        pair.side_mut(here).promoted = true;
         let refused = request.force && forced_again;
         return if refused { Err(not_now("this side is primary")) } else { Ok(PromoteVolumeResponse {}) };
     }
@@ -39,7 +38,7 @@ pub(super) fn promote(cx: &mut Cx<'_>, request: &PromoteVolumeRequest) -> Answer
     pair.moved |= here != first;
     pair.side_mut(1 - here).resync = Resync::Needed;
     let side = pair.side_mut(here);
-    (side.role, side.promoted, side.sync, side.early, side.resync) = (SideRole::Primary, true, None, 1, Resync::Done);
+    (side.role, side.sync, side.early, side.resync) = (SideRole::Primary, None, 1, Resync::Done);
     if let Some(Source::Snapshot(id)) = side.source.clone()
         && let Some(copy) = cx.world.site_mut(here).snapshots.get_mut(&id)
     {

@@ -106,7 +106,7 @@ pub(super) fn list(cx: &mut Cx<'_>, request: &ListSnapshotsRequest) -> Answer<Li
     if cx.lies("X-55") && !request.snapshot_id.is_empty() && !site.snapshots.contains_key(&request.snapshot_id) {
         return Err(not_found(format!("there is no snapshot {:?}", request.snapshot_id)));
     }
-    let any_source = request.source_volume_id.is_empty() || cx.lies("X-56");
+    let any_source = request.source_volume_id.is_empty() || (request.max_entries == 0 && cx.lies("X-56"));
     let wanted = site.snapshots.iter().filter(|(id, snapshot)| {
         (request.snapshot_id.is_empty() || **id == request.snapshot_id)
             && (any_source || snapshot.volume == request.source_volume_id)

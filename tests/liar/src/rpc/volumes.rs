@@ -21,15 +21,18 @@ pub(super) fn create(cx: &mut Cx<'_>, request: &CreateVolumeRequest) -> Answer<C
         source: request.volume_content_source.clone(),
     };
     let known = cx.world.site(cx.site).volumes.iter().find(|(_, volume)| volume.ask.name == request.name);
-    if let Some((id, volume)) = known.filter(|_| !cx.lies("C-09")) {
-        let same_source = volume.ask.source == ask.source || cx.lies("X-21");
-        let same = CreateAsk { source: volume.ask.source.clone(), ..ask } == volume.ask && same_source;
-        if !same || !fits(volume.capacity, request.capacity_range.as_ref()) {
+    if let Some((id, volume)) = known {
+        let fits = fits(volume.capacity, request.capacity_range.as_ref());
+        let differs_in_source = CreateAsk { source: volume.ask.source.clone(), ..ask.clone() } == volume.ask;
+        let same = fits && (volume.ask == ask || (differs_in_source && cx.lies("X-21")));
+        if !same {
             return Err(exists(format!("the name {:?} belongs to a volume that differs", request.name)));
         }
-        let mut shown = volume.shown(id);
-        shown.capacity_bytes = told_capacity(cx, request, shown.capacity_bytes);
-        return Ok(CreateVolumeResponse { volume: Some(shown) });
+        if !cx.lies("C-09") {
+            let mut shown = volume.shown(id);
+            shown.capacity_bytes = told_capacity(cx, request, shown.capacity_bytes);
+            return Ok(CreateVolumeResponse { volume: Some(shown) });
+        }
     }
     let volume = make(cx, request, ask)?;
     let group = request.parameters.get("group");
@@ -166,9 +169,9 @@ pub(super) fn delete(cx: &mut Cx<'_>, request: &DeleteVolumeRequest) -> Answer<D
     if let Some(group) = site.groups_of(id).next().filter(|_| !cx.lies("G-13")) {
         return Err(not_now(format!("the volume {id:?} is in the group {group:?}")));
     }
-    let alone = Source::Volume(id.clone());
-    let tolerated = cx.lies("R-45b") || cx.lies("G-13");
-    if (cx.world.is_replicated(cx.site, &alone) || cx.world.moves_with_replication(cx.site, id)) && !tolerated {
+    let alone = cx.world.is_replicated(cx.site, &Source::Volume(id.clone()));
+    let tolerated = if alone { cx.lies("R-45b") } else { cx.lies("G-13") };
+    if cx.world.moves_with_replication(cx.site, id) && !tolerated {
         return Err(not_now(format!("the volume {id:?} is replicated")));
     }
     forget(cx, id);

@@ -78,7 +78,7 @@ impl Driver {
 
     pub(super) async fn walk_crowds(&mut self) {
         let slow = self.slow();
-        let different = (0..3).map(|number| self.volume(&format!("different-{number}")));
+        let different = (0..7).map(|number| self.volume(&format!("different-{number}")));
         let calls = different.map(|request| {
             let endpoint = slow.clone();
             Box::pin(async move { endpoint.create_volume(Request::new(request)).await })
@@ -106,12 +106,13 @@ impl Driver {
         crowd!(self, slow.enable_volume_replication, self.enabling(one));
         crowd!(self, slow.enable_volume_replication, self.enabling(two));
         crowd!(self, slow.promote_volume, self.promoting(one));
-        let promoting = [one, two].map(|id| {
+        let promoting = ids.iter().take(5).map(|id| {
             let (endpoint, request) = (slow.clone(), self.promoting(id));
             Box::pin(async move { endpoint.promote_volume(Request::new(request)).await })
                 as Pin<Box<dyn Future<Output = _>>>
         });
-        at_once(self, "different sources", Vec::from(promoting)).await;
+        let promoting: Calls<crate::pb::replication::PromoteVolumeResponse> = promoting.collect();
+        at_once(self, "different sources", promoting).await;
         let dead = DeleteVolumeRequest { volume_id: two.clone(), secrets: self.secrets() };
         crowd!(self, slow.delete_volume, dead);
     }

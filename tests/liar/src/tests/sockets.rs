@@ -13,7 +13,7 @@ use crate::lies::LIES;
 use crate::options::Shape;
 use crate::serve::Door;
 
-/// The beginning of CreateVolumeRequest as a later version may have it.
+/// The beginning of `CreateVolumeRequest` as a later version may have it.
 #[derive(Clone, PartialEq, prost::Message)]
 struct Later {
     #[prost(string, tag = "1")]

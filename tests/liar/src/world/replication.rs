@@ -38,7 +38,6 @@ pub(crate) struct Side {
     pub(crate) sync: Option<Transfer>,
     /// How many questions about the first transfer still come before it is whole.
     pub(crate) early: u8,
-    pub(crate) promoted: bool,
     pub(crate) resync: Resync,
 }
 
@@ -68,17 +67,7 @@ impl Side {
     pub(crate) fn new(source: Option<Source>, role: SideRole) -> Self {
         let (sync, parameters) = (None, None);
         let replication_id = String::new();
-        Self {
-            source,
-            enabled: true,
-            role,
-            parameters,
-            replication_id,
-            sync,
-            early: 1,
-            promoted: false,
-            resync: Resync::Done,
-        }
+        Self { source, enabled: true, role, parameters, replication_id, sync, early: 1, resync: Resync::Done }
     }
 
     pub(crate) fn is_primary(&self) -> bool {
