@@ -46,7 +46,8 @@ impl Backend<'_> {
         record.role = Role::Secondary;
         record.image = Some(mark);
         record.closing = Some(mark);
-        record.started_from = None;
+        // `started_from` stays: the peer takes the last cut by it, when nothing else of this epoch
+        // has reached it yet. It goes when this side takes a transfer.
         self.save(&record)?;
         self.tell_peer(&record);
         self.look_soon(&record, if record.sending.is_some() { Step::Move } else { Step::Tend })

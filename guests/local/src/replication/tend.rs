@@ -162,7 +162,7 @@ impl Backend<'_> {
         let Some(sending) = record.sending.clone() else {
             return Ok(None);
         };
-        if has_arrived(told, sending.mark) {
+        if has_arrived(told, sending.mark) || told.started_from == Some(sending.mark) {
             self.close_sending(record, &sending)?;
             return Ok(None);
         }

@@ -42,6 +42,23 @@ fn over_and_back_without_a_byte_lost() {
 }
 
 #[test]
+fn over_and_back_before_the_first_side_has_looked() {
+    let sites = Sites::new();
+    let (id, copy) = sites.replicated(&[]);
+    write(&sites.a, &id, 0, b"more");
+    sites.a.demote(volume(&id)).unwrap();
+    sites.work_alone(&sites.a, 4);
+    sites.work_alone(&sites.b, 4);
+    sites.b.promote(volume(&copy), false).unwrap();
+    write(&sites.b, &copy, 20_000, b"from the other side");
+    sites.b.demote(volume(&copy)).unwrap();
+    sites.work(8);
+    assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
+    sites.a.promote(volume(&id), false).unwrap();
+    assert!(sites.failed.borrow().is_empty(), "{:?}", sites.failed.borrow());
+}
+
+#[test]
 fn the_side_demoted_last_takes_its_role_back() {
     let sites = Sites::new();
     let (id, copy) = sites.replicated(&[]);
