@@ -3,6 +3,7 @@
 
 mod call;
 mod check;
+mod conform;
 mod demo;
 mod serve;
 
@@ -53,6 +54,7 @@ const EXAMPLES: &str = "Examples:
   drivebay serve local --csi unix:///run/csi.sock     serve one backend
   drivebay serve --config /etc/drivebay.toml          serve what a file describes
   drivebay check backend.wasm                         what is in a component, and whether it fits
+  drivebay conform --csi unix:///run/csi.sock         whether a driver keeps the rules, any driver
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -73,6 +75,8 @@ enum Command {
     Call(call::Args),
     /// Tell what a component or a configuration holds, and what is wrong with it.
     Check(check::Args),
+    /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
+    Conform(Box<drivebay_conformance::Args>),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -101,6 +105,7 @@ pub fn main() -> ExitCode {
         Command::Serve(args) => serve::run(&args).into(),
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args).into(),
+        Command::Conform(args) => conform::run(&args).into(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "drivebay", &mut std::io::stdout());
             ExitCode::SUCCESS

@@ -1,0 +1,67 @@
+//! The run in words: for people, as JSON, as `JUnit`'s XML. It decides nothing.
+
+mod junit;
+mod text;
+
+pub(crate) use junit::junit;
+pub(crate) use text::{line, list, text};
+
+use serde::Serialize;
+
+use crate::catalogue::Layout;
+use crate::runner::{Kind, Verdict};
+
+/// A whole run.
+#[derive(Debug, Clone, Serialize)]
+pub struct Report {
+    /// The driver's name and version, as it tells them.
+    pub driver: String,
+    /// What was found of how it is deployed.
+    pub layouts: Vec<Layout>,
+    /// Every chosen rule.
+    pub rules: Vec<Verdict>,
+    /// How many ended how.
+    pub summary: Summary,
+}
+
+/// How many rules ended how.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Summary {
+    /// Kept.
+    pub pass: usize,
+    /// Broken.
+    pub fail: usize,
+    /// Decided otherwise.
+    pub differs: usize,
+    /// Not for this driver.
+    pub skip: usize,
+    /// Could not be judged.
+    pub blocked: usize,
+    /// Objects that could not be removed.
+    pub left_behind: usize,
+}
+
+impl Report {
+    /// Counts the verdicts.
+    pub(crate) fn new(driver: String, layouts: Vec<Layout>, rules: Vec<Verdict>) -> Self {
+        let count = |kind| rules.iter().filter(|it| it.result == kind).count();
+        let summary = Summary {
+            pass: count(Kind::Pass),
+            fail: count(Kind::Fail),
+            differs: count(Kind::Differs),
+            skip: count(Kind::Skip),
+            blocked: count(Kind::Blocked),
+            left_behind: rules.iter().map(|it| it.left_behind.len()).sum(),
+        };
+        Self { driver, layouts, rules, summary }
+    }
+
+    /// Whether nothing is broken, nothing was left unjudged for want of what it needs, and nothing
+    /// was left behind.
+    pub const fn is_good(&self) -> bool {
+        self.summary.fail == 0 && self.summary.blocked == 0 && self.summary.left_behind == 0
+    }
+}
+
+#[cfg(test)]
+mod tests;

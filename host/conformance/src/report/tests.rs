@@ -1,0 +1,102 @@
+use serde_json::json;
+
+use super::{Report, junit, line, list, text};
+use crate::catalogue::{Layout, rules};
+use crate::exchange::Shown;
+use crate::runner::{Kind, Verdict};
+
+fn verdict(id: &str, result: Kind, reason: Option<&str>) -> Verdict {
+    let rule = rules().into_iter().find(|rule| rule.id == id).unwrap();
+    let exchange = (result == Kind::Fail).then(|| Shown {
+        rpc: "csi.v1.Identity/Probe",
+        place: "site A".to_owned(),
+        request: json!({ "volume_id": "<v&\"1\">" }),
+        code: "INTERNAL".to_owned(),
+        message: "it is \u{1}broken".to_owned(),
+        reply: Vec::new(),
+    });
+    Verdict { rule, result, reason: reason.map(str::to_owned), exchange, millis: 1_234, left_behind: Vec::new() }
+}
+
+fn report() -> Report {
+    let mut blocked = verdict("R-11", Kind::Blocked, Some("no volume"));
+    blocked.left_behind.push("site A: a volume".to_owned());
+    let all = vec![
+        verdict("R-01", Kind::Pass, None),
+        verdict("R-03", Kind::Fail, Some("answered <INTERNAL> & \u{1}worse")),
+        verdict("R-13", Kind::Skip, Some("not seen")),
+        verdict("R-17", Kind::Differs, Some("decided otherwise")),
+        blocked,
+    ];
+    Report::new("example.driver 1".to_owned(), vec![Layout::Split, Layout::TwoSites], all)
+}
+
+#[test]
+fn the_summary_counts_and_judges() {
+    let report = report();
+    let s = report.summary;
+    assert_eq!((s.pass, s.fail, s.differs, s.skip, s.blocked, s.left_behind), (1, 1, 1, 1, 1, 1));
+    assert!(!report.is_good());
+    let alone = |it: Verdict| Report::new(String::new(), Vec::new(), vec![it]).is_good();
+    assert!(alone(verdict("R-17", Kind::Differs, None)), "a decision is reported, not failed");
+    assert!(alone(verdict("R-13", Kind::Skip, None)));
+    assert!(!alone(verdict("R-11", Kind::Blocked, None)), "what could not be judged is not good");
+    let mut left = verdict("R-01", Kind::Pass, None);
+    left.left_behind.push("a volume".to_owned());
+    assert!(!alone(left), "what stays behind is not good");
+}
+
+#[test]
+fn text_shows_the_exchange_below_a_failure() {
+    let text = text(&report());
+    for part in [
+        "example.driver 1 (split, two-sites)",
+        "pass    R-01",
+        "FAIL    R-03",
+        "csi.v1.Identity/Probe at site A",
+        "answer  INTERNAL",
+        "left behind: site A: a volume",
+        "1 pass, 1 fail, 1 differ, 1 blocked, 1 skipped; 1 objects left behind",
+    ] {
+        assert!(text.contains(part), "{part:?} is missing in\n{text}");
+    }
+}
+
+#[test]
+fn json_holds_every_rule_with_its_exchange() {
+    let json = serde_json::to_value(report()).unwrap();
+    assert_eq!(json["rules"].as_array().unwrap().len(), 5);
+    assert_eq!(json["rules"][1]["id"], "R-03");
+    assert_eq!(json["rules"][1]["result"], "fail");
+    assert_eq!(json["rules"][1]["class"], "stated");
+    assert_eq!(json["rules"][1]["exchange"]["code"], "INTERNAL");
+    assert_eq!(json["summary"]["blocked"], 1);
+    assert_eq!(json["layouts"], json!(["split", "two-sites"]));
+}
+
+#[test]
+fn junit_is_sound_xml() {
+    let xml = junit(&report());
+    assert!(xml.starts_with("<?xml version=\"1.0\""));
+    assert!(xml.contains("tests=\"5\" failures=\"1\" errors=\"1\" skipped=\"1\" time=\"6.170\""), "{xml}");
+    assert_eq!(xml.matches("<testcase ").count(), 5);
+    assert_eq!(xml.matches("</testcase>").count(), 5);
+    assert!(xml.contains("answered &lt;INTERNAL&gt; &amp; \u{fffd}worse"), "{xml}");
+    assert!(!xml.chars().any(|c| c.is_control() && c != '\n' && c != '\t'), "{xml}");
+    assert!(!xml.contains("<v&"), "a request is escaped, too");
+}
+
+#[test]
+fn a_list_tells_of_each_rule_why_or_where() {
+    let list = list(&rules());
+    assert_eq!(list.lines().count(), 2 * rules().len());
+    assert!(
+        list.contains("not observable: ") && list.contains("runs in two-sites") && list.contains("; needs secrets")
+    );
+}
+
+#[test]
+fn progress_is_one_line() {
+    let told = line(3, 10, &verdict("R-13", Kind::Skip, Some("not seen")));
+    assert_eq!(told, "[  3/10] R-13   skip     1234 ms: not seen");
+}

@@ -1,0 +1,63 @@
+//! Calls whose answer the caller did not wait for: what is called again must end well, and must not
+//! have been done twice.
+
+use tonic::Code;
+
+use super::rules;
+use crate::trial::{Outcome, Trial};
+use crate::wire::Rpc;
+use crate::wire::proto::csi::v1;
+use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
+use crate::wire::proto::csi::v1::volume_capability::access_mode::Mode;
+use crate::wire::proto::volumegroup as g;
+
+rules! {
+    "X-127" => created, "X-128" => deleted, "X-129" => cut, "X-130" => published, "X-131" => enabled, "X-132" => grouped,
+}
+
+const MEANWHILE: &[Code] = &[Code::Aborted, Code::Unavailable];
+
+async fn again<R: Rpc>(t: Trial<'_>, request: R) -> Outcome {
+    t.give_up(&request).await;
+    t.patient(request, MEANWHILE).await.ok().map(drop)
+}
+
+async fn one_id<R: Rpc>(t: Trial<'_>, request: R, id: fn(&R::Reply) -> Option<String>) -> Outcome {
+    t.give_up(&request).await;
+    let first = t.patient(request.clone(), MEANWHILE).await.ok()?;
+    let second = t.patient(request, MEANWHILE).await.ok()?;
+    second.check(id(&first).is_some() && id(&first) == id(&second), "called again, it has another id")
+}
+
+async fn created(t: Trial<'_>) -> Outcome {
+    t.needs(Controller::CreateDeleteVolume)?;
+    one_id(t, t.new_volume(), |it| it.volume.as_ref().map(|it| it.volume_id.clone())).await
+}
+
+async fn deleted(t: Trial<'_>) -> Outcome {
+    let volume_id = t.volume().await?.volume_id;
+    again(t, v1::DeleteVolumeRequest { volume_id, ..Default::default() }).await
+}
+
+async fn cut(t: Trial<'_>) -> Outcome {
+    t.needs(Controller::CreateDeleteSnapshot)?;
+    let request = t.new_snapshot(&t.volume().await?.volume_id);
+    one_id(t, request, |it| it.snapshot.as_ref().map(|it| it.snapshot_id.clone())).await
+}
+
+async fn published(t: Trial<'_>) -> Outcome {
+    let volume = t.any_volume().await?;
+    let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
+    again(t, plan.publish).await
+}
+
+async fn enabled(t: Trial<'_>) -> Outcome {
+    let ask = super::replication::plain(t).await?;
+    again(t, ask.enable(t)).await
+}
+
+async fn grouped(t: Trial<'_>) -> Outcome {
+    super::replication::needs_groups(t)?;
+    let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());
+    one_id(t, t.new_group(&[]), id).await
+}

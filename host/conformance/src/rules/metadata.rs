@@ -1,0 +1,202 @@
+//! Which blocks of a snapshot are allocated, and which changed: the rules of the two streams. Before
+//! the snapshot the volume is published once, so that something is written on it.
+
+use tonic::Code;
+
+use super::rules;
+use crate::trial::{Got, Outcome, Stop, Trial};
+use crate::wire::proto::csi::v1;
+use crate::wire::proto::csi::v1::plugin_capability::service::Type as Plugin;
+
+rules! {
+    "X-76" => ordered, "X-77" => constant, "X-78" => sized, "X-79" => few_a_message, "X-80" => from_the_second,
+    "X-81" => negative, "X-82" => above, "X-83" => unknown, "X-84" => delta, "X-85" => delta_unknown,
+    "X-86" => delta_negative, "X-87" => delta_few_a_message,
+}
+
+/// One message, whichever stream it is of.
+#[derive(Debug, Clone)]
+struct Part {
+    kind: i32,
+    capacity: i64,
+    ranges: Vec<v1::BlockMetadata>,
+}
+
+impl From<&v1::GetMetadataAllocatedResponse> for Part {
+    fn from(it: &v1::GetMetadataAllocatedResponse) -> Self {
+        let (kind, capacity) = (it.block_metadata_type, it.volume_capacity_bytes);
+        Self { kind, capacity, ranges: it.block_metadata.clone() }
+    }
+}
+
+impl From<&v1::GetMetadataDeltaResponse> for Part {
+    fn from(it: &v1::GetMetadataDeltaResponse) -> Self {
+        let (kind, capacity) = (it.block_metadata_type, it.volume_capacity_bytes);
+        Self { kind, capacity, ranges: it.block_metadata.clone() }
+    }
+}
+
+fn parts<R>(got: &Got<Vec<R>>) -> Vec<Part>
+where
+    for<'a> Part: From<&'a R>,
+{
+    got.iter().map(Part::from).collect()
+}
+
+fn ranges(parts: &[Part]) -> Vec<v1::BlockMetadata> {
+    parts.iter().flat_map(|part| part.ranges.iter().copied()).collect()
+}
+
+/// A volume on which something is written, where the node can do that.
+async fn written(t: Trial<'_>) -> Result<String, Stop> {
+    t.needs_plugin(Plugin::SnapshotMetadataService)?;
+    match t.used_volume().await {
+        Ok(volume) => Ok(volume.volume_id),
+        Err(Stop::Blocked(..) | Stop::Skip(_)) => Ok(t.volume().await?.volume_id),
+        Err(other) => Err(other),
+    }
+}
+
+async fn cut(t: Trial<'_>) -> Result<String, Stop> {
+    let volume = written(t).await?;
+    Ok(t.snapshot(&volume).await?.snapshot_id)
+}
+
+fn allocated(snapshot: &str) -> v1::GetMetadataAllocatedRequest {
+    v1::GetMetadataAllocatedRequest { snapshot_id: snapshot.to_owned(), ..Default::default() }
+}
+
+/// The whole stream; without a range there is nothing to look at.
+async fn stream(t: Trial<'_>) -> Result<(String, Got<Vec<v1::GetMetadataAllocatedResponse>>), Stop> {
+    let snapshot = cut(t).await?;
+    let got = t.stream(allocated(&snapshot)).await.ok()?;
+    if ranges(&parts(&got)).is_empty() {
+        return Err(Stop::Skip("the snapshot has no allocated blocks".to_owned()));
+    }
+    Ok((snapshot, got))
+}
+
+fn is_ordered<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+    let all = ranges(parts);
+    let apart = all.windows(2).all(|pair| match pair {
+        [one, next] => one.byte_offset.saturating_add(one.size_bytes) <= next.byte_offset,
+        _ => true,
+    });
+    got.check(apart, "entries overlap or do not increase")?;
+    let end = parts.first().map_or(0, |part| part.capacity);
+    let inside = all.iter().all(|it| it.byte_offset >= 0 && it.byte_offset.saturating_add(it.size_bytes) <= end);
+    got.check(inside, "an entry lies outside the volume")
+}
+
+fn is_constant<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+    let Some(first) = parts.first() else { return Ok(()) };
+    got.check(first.kind != 0, "block_metadata_type is UNKNOWN")?;
+    got.check(first.capacity > 0, "volume_capacity_bytes is not positive")?;
+    let same = parts.iter().all(|part| part.kind == first.kind && part.capacity == first.capacity);
+    got.check(same, "block_metadata_type or volume_capacity_bytes changes within the stream")
+}
+
+fn is_sized<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+    let all = ranges(parts);
+    got.check(all.iter().all(|it| it.size_bytes > 0), "an entry has no size")?;
+    let fixed = parts.first().is_some_and(|part| part.kind == v1::BlockMetadataType::FixedLength as i32);
+    let size = all.first().map_or(0, |it| it.size_bytes);
+    got.check(!fixed || all.iter().all(|it| it.size_bytes == size), "FIXED_LENGTH, but the sizes differ")
+}
+
+async fn ordered(t: Trial<'_>) -> Outcome {
+    let (_, got) = stream(t).await?;
+    is_ordered(&got, &parts(&got))
+}
+
+async fn constant(t: Trial<'_>) -> Outcome {
+    let (_, got) = stream(t).await?;
+    is_constant(&got, &parts(&got))
+}
+
+async fn sized(t: Trial<'_>) -> Outcome {
+    let (_, got) = stream(t).await?;
+    is_sized(&got, &parts(&got))
+}
+
+async fn few_a_message(t: Trial<'_>) -> Outcome {
+    let (snapshot, whole) = stream(t).await?;
+    let request = v1::GetMetadataAllocatedRequest { max_results: 1, ..allocated(&snapshot) };
+    let got = t.stream(request).await.ok()?;
+    let few = parts(&got);
+    got.check(few.iter().all(|part| part.ranges.len() <= 1), "a message has more entries than max_results")?;
+    got.check(ranges(&few) == ranges(&parts(&whole)), "max_results changes the entries")
+}
+
+async fn from_the_second(t: Trial<'_>) -> Outcome {
+    let (snapshot, whole) = stream(t).await?;
+    let all = ranges(&parts(&whole));
+    let Some(second) = all.get(1) else {
+        return Err(Stop::Skip("the snapshot has one allocated range only".to_owned()));
+    };
+    let start = second.byte_offset;
+    let request = v1::GetMetadataAllocatedRequest { starting_offset: start, ..allocated(&snapshot) };
+    let got = t.stream(request).await.ok()?;
+    let rest = ranges(&parts(&got));
+    let first_ends = rest.first().is_some_and(|it| it.byte_offset.saturating_add(it.size_bytes) > start);
+    got.check(first_ends, "the first entry ends before starting_offset")?;
+    let covered = |wanted: &v1::BlockMetadata| {
+        let end = wanted.byte_offset.saturating_add(wanted.size_bytes);
+        rest.iter()
+            .any(|it| it.byte_offset <= wanted.byte_offset && it.byte_offset.saturating_add(it.size_bytes) >= end)
+    };
+    got.check(all.iter().skip(1).all(covered), "an entry behind starting_offset is missing")
+}
+
+async fn negative(t: Trial<'_>) -> Outcome {
+    let snapshot = cut(t).await?;
+    let request = v1::GetMetadataAllocatedRequest { starting_offset: -1, ..allocated(&snapshot) };
+    t.stream(request).await.is(&[Code::OutOfRange])
+}
+
+async fn above(t: Trial<'_>) -> Outcome {
+    let snapshot = cut(t).await?;
+    let request = v1::GetMetadataAllocatedRequest { starting_offset: 1 << 50, ..allocated(&snapshot) };
+    t.stream(request).await.is(&[Code::OutOfRange])
+}
+
+async fn unknown(t: Trial<'_>) -> Outcome {
+    t.needs_plugin(Plugin::SnapshotMetadataService)?;
+    t.stream(allocated(&t.unknown())).await.is(&[Code::NotFound])
+}
+
+/// A question about what changed between two snapshots of one volume.
+async fn two_cuts(t: Trial<'_>) -> Result<v1::GetMetadataDeltaRequest, Stop> {
+    let volume = written(t).await?;
+    let base_snapshot_id = t.snapshot(&volume).await?.snapshot_id;
+    let target_snapshot_id = t.snapshot(&volume).await?.snapshot_id;
+    Ok(v1::GetMetadataDeltaRequest { base_snapshot_id, target_snapshot_id, ..Default::default() })
+}
+
+async fn delta(t: Trial<'_>) -> Outcome {
+    let got = t.stream(two_cuts(t).await?).await.ok()?;
+    let parts = parts(&got);
+    is_ordered(&got, &parts)?;
+    is_constant(&got, &parts)?;
+    is_sized(&got, &parts)
+}
+
+async fn delta_unknown(t: Trial<'_>) -> Outcome {
+    let base_snapshot_id = t.unknown();
+    let request = v1::GetMetadataDeltaRequest { base_snapshot_id, ..two_cuts(t).await? };
+    t.stream(request).await.is(&[Code::NotFound])
+}
+
+async fn delta_negative(t: Trial<'_>) -> Outcome {
+    let request = v1::GetMetadataDeltaRequest { starting_offset: -1, ..two_cuts(t).await? };
+    t.stream(request).await.is(&[Code::OutOfRange])
+}
+
+async fn delta_few_a_message(t: Trial<'_>) -> Outcome {
+    let request = two_cuts(t).await?;
+    let whole = t.stream(request.clone()).await.given()?;
+    let got = t.stream(v1::GetMetadataDeltaRequest { max_results: 1, ..request }).await.ok()?;
+    let few = parts(&got);
+    got.check(few.iter().all(|part| part.ranges.len() <= 1), "a message has more entries than max_results")?;
+    got.check(ranges(&few) == ranges(&parts(&whole)), "max_results changes the entries")
+}

@@ -1,0 +1,201 @@
+//! Runs the rules: first a plan, which is a pure matter of tables, then its steps, several at once.
+//! Whatever a rule does or the driver fails to do, every rule ends and what it made is removed.
+
+use std::time::{Duration, Instant};
+
+use futures_util::StreamExt;
+use futures_util::stream;
+use serde::Serialize;
+use tokio::sync::watch;
+
+use crate::catalogue::{Choice, Class, Layout, Rule};
+use crate::exchange::Shown;
+use crate::rules::{self, Code, Company};
+use crate::site::Site;
+use crate::trial::{self, Desk, Finding, Scene, Stop, Trial, lock};
+use crate::with::With;
+
+/// How a rule ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    /// The driver keeps it.
+    Pass,
+    /// The driver breaks it.
+    Fail,
+    /// A decision that the driver takes otherwise.
+    Differs,
+    /// It is not for this driver, or an input is missing.
+    Skip,
+    /// What it needs could not be brought about.
+    Blocked,
+}
+
+/// A rule and how it ended.
+#[derive(Debug, Clone, Serialize)]
+pub struct Verdict {
+    /// The rule.
+    #[serde(flatten)]
+    pub rule: Rule,
+    /// How it ended.
+    pub result: Kind,
+    /// Why, unless it passed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub reason: Option<String>,
+    /// The exchange that shows it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Shown>,
+    /// How long it took, in milliseconds.
+    pub millis: u64,
+    /// What could not be removed again.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub left_behind: Vec<String>,
+}
+
+/// What is to be done about a rule.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Step {
+    /// Nothing, for this reason.
+    Skip(&'static str),
+    /// Its code runs.
+    Run(&'static Code),
+    /// It is judged from what all other rules saw.
+    Ambient,
+}
+
+/// What is to be done about every chosen rule.
+pub(crate) fn plan(table: Vec<Rule>, choice: &Choice, layouts: &[Layout], with: &With) -> Vec<(Rule, Step)> {
+    let chosen = table.into_iter().filter(|rule| choice.has(rule.id));
+    chosen.map(|rule| (rule.clone(), step(&rule, layouts, with))).collect()
+}
+
+fn step(rule: &Rule, layouts: &[Layout], with: &With) -> Step {
+    if let Some(reason) = rule.unobservable {
+        return Step::Skip(reason);
+    }
+    if with.is_declared_impossible(rule.id) {
+        return Step::Skip("--with says that the driver cannot do this");
+    }
+    if !rule.runs_in(layouts) {
+        return Step::Skip("the rule is for other layouts");
+    }
+    if trial::AMBIENT.contains(&rule.id) {
+        return Step::Ambient;
+    }
+    match rules::all().find(|code| code.id == rule.id) {
+        Some(code) => Step::Run(code),
+        None => Step::Skip("there is no code for it"),
+    }
+}
+
+/// Runs a plan. `told` hears of every rule that ended; `stop` turns true when the caller wants an end.
+pub(crate) async fn run(
+    desk: &Desk,
+    plan: Vec<(Rule, Step)>,
+    stop: watch::Receiver<bool>,
+    told: &mut dyn FnMut(&Verdict),
+) -> Vec<Verdict> {
+    let (mut shared, mut alone, mut rest) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, (rule, step)) in plan.into_iter().enumerate() {
+        match step {
+            Step::Run(code) if code.company == Company::Shared => shared.push((place, rule, code)),
+            Step::Run(code) => alone.push((place, rule, code)),
+            Step::Skip(_) | Step::Ambient => rest.push((place, rule, step)),
+        }
+    }
+    let mut done = Vec::new();
+    let work = shared.into_iter().map(|(place, rule, code)| {
+        let stop = stop.clone();
+        async move { (place, one(desk, rule, code, stop).await) }
+    });
+    let mut results = stream::iter(work).buffer_unordered(width(desk));
+    while let Some((place, verdict)) = results.next().await {
+        told(&verdict);
+        done.push((place, verdict));
+    }
+    for (place, rule, code) in alone {
+        let verdict = one(desk, rule, code, stop.clone()).await;
+        told(&verdict);
+        done.push((place, verdict));
+    }
+    for (place, rule, step) in rest {
+        let verdict = match step {
+            Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned()))),
+            _ => ambient(desk, rule),
+        };
+        told(&verdict);
+        done.push((place, verdict));
+    }
+    done.sort_by_key(|(place, _)| *place);
+    done.into_iter().map(|(_, verdict)| verdict).collect()
+}
+
+/// How many rules run at once: one, where they all have to use the same volume.
+fn width(desk: &Desk) -> usize {
+    let makes_volumes = desk.sites.first().is_some_and(Site::makes_volumes);
+    if makes_volumes { desk.with.parallel } else { 1 }
+}
+
+/// No rule needs longer than a few answers and a few waits.
+fn limit(with: &With) -> Duration {
+    with.deadline * 3 + with.patience * 4
+}
+
+async fn one(desk: &Desk, rule: Rule, code: &'static Code, mut stop: watch::Receiver<bool>) -> Verdict {
+    if *stop.borrow() {
+        return verdict(rule, Err(Stop::Skip("the run was interrupted".to_owned())));
+    }
+    let scene = Scene::default();
+    let begun = Instant::now();
+    let limit = limit(&desk.with);
+    let outcome = tokio::select! {
+        outcome = tokio::time::timeout(limit, (code.run)(Trial::new(desk, &scene))) => outcome
+            .unwrap_or_else(|_| Err(Stop::Fail(format!("it did not end within {limit:?}"), None))),
+        _ = stop.wait_for(|it| *it) => Err(Stop::Skip("the run was interrupted".to_owned())),
+    };
+    let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
+    let made = std::mem::take(&mut *lock(&scene.undo));
+    let left_behind = trial::undo_all(desk, made).await;
+    let at = match &outcome {
+        Err(Stop::Fail(_, at) | Stop::Differs(_, at) | Stop::Blocked(_, at)) => *at,
+        _ => None,
+    };
+    let exchanges = lock(&scene.exchanges);
+    let shown = at.and_then(|at| exchanges.get(at)).map(|exchange| desk.words.show(exchange));
+    let base = verdict(rule, outcome);
+    Verdict { exchange: shown, millis, left_behind, reason: base.reason.map(|it| desk.words.mask(&it)), ..base }
+}
+
+fn verdict(rule: Rule, outcome: trial::Outcome) -> Verdict {
+    let (result, reason) = match outcome {
+        Ok(()) => (Kind::Pass, None),
+        Err(Stop::Fail(why, _)) if rule.class == Class::Decision => (Kind::Differs, Some(why)),
+        Err(Stop::Fail(why, _)) => (Kind::Fail, Some(why)),
+        Err(Stop::Differs(why, _)) => (Kind::Differs, Some(why)),
+        Err(Stop::Skip(why)) => (Kind::Skip, Some(why)),
+        Err(Stop::Blocked(why, _)) => (Kind::Blocked, Some(why)),
+    };
+    Verdict { rule, result, reason, exchange: None, millis: 0, left_behind: Vec::new() }
+}
+
+/// Judges a rule from what the run saw.
+fn ambient(desk: &Desk, rule: Rule) -> Verdict {
+    let seen = lock(&desk.ambient);
+    let id = rule.id;
+    if id == "X-121" && desk.with.secrets.is_empty() {
+        return verdict(rule, Err(Stop::Skip("--with gives no secrets".to_owned())));
+    }
+    match seen.finding(id) {
+        Some(Finding { why, count, exchange }) => {
+            let why = format!("{} of {}: {}", count, seen.looked(id), desk.words.mask(why));
+            Verdict { exchange: exchange.clone(), ..verdict(rule, Err(Stop::Fail(why, None))) }
+        }
+        None if seen.looked(id) == 0 => {
+            verdict(rule, Err(Stop::Skip("no answer of this kind came in the run".to_owned())))
+        }
+        None => verdict(rule, Ok(())),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,40 @@
+use super::{Kind, Step, plan, verdict};
+use crate::catalogue::{Choice, Layout, rules};
+use crate::trial::Stop;
+use crate::with::With;
+
+fn step(id: &str, layouts: &[Layout], with: &str) -> Step {
+    let choice: Choice = id.parse().unwrap();
+    let all = plan(rules(), &choice, layouts, &With::parse(with).unwrap());
+    assert_eq!(all.len(), 1, "{id}");
+    all[0].1
+}
+
+#[test]
+fn a_plan_says_of_each_rule_what_is_done() {
+    let unified = [Layout::Unified];
+    assert!(matches!(step("R-23", &unified, ""), Step::Run(code) if code.id == "R-23"));
+    assert!(matches!(step("E-01", &unified, ""), Step::Ambient));
+    assert!(matches!(step("R-13", &unified, ""), Step::Skip(why) if why.contains("no request makes")));
+    assert!(matches!(step("R-21", &unified, ""), Step::Skip(why) if why.contains("other layouts")));
+    assert!(matches!(step("R-21", &[Layout::TwoSites], ""), Step::Run(_)));
+    assert!(matches!(step("R-23", &unified, "cannot = [\"R-23\"]"), Step::Skip(why) if why.contains("cannot")));
+}
+
+#[test]
+fn a_plan_has_every_chosen_rule_once_and_in_order() {
+    let all = plan(rules(), &Choice::default(), &[Layout::Unified], &With::default());
+    let ids: Vec<_> = all.iter().map(|(rule, _)| rule.id).collect();
+    assert_eq!(ids, rules().iter().map(|rule| rule.id).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_broken_decision_differs_and_a_broken_rule_fails() {
+    let rule = |id: &str| rules().into_iter().find(|rule| rule.id == id).unwrap();
+    let broken = || Err(Stop::Fail("why".to_owned(), None));
+    assert_eq!(verdict(rule("R-17"), broken()).result, Kind::Differs);
+    assert_eq!(verdict(rule("R-16"), broken()).result, Kind::Fail);
+    assert_eq!(verdict(rule("R-16"), Err(Stop::Differs(String::new(), None))).result, Kind::Differs);
+    assert_eq!(verdict(rule("R-16"), Err(Stop::Blocked(String::new(), None))).result, Kind::Blocked);
+    assert_eq!(verdict(rule("R-16"), Ok(())).result, Kind::Pass);
+}

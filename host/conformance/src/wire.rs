@@ -1,0 +1,137 @@
+//! One call on a connection: bytes out, bytes or a status back. It knows every RPC by its path and
+//! judges nothing. Messages pass as bytes, so that a rule can send what no generated client would.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use bytes::{Buf, BufMut, Bytes};
+use prost::Message;
+use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
+use tonic::transport::Channel;
+use tonic::{Request, Status};
+
+/// The messages of the contracts.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    reason = "made from the .proto files"
+)]
+pub(crate) mod proto {
+    include!(concat!(env!("OUT_DIR"), "/contracts.rs"));
+}
+
+include!(concat!(env!("OUT_DIR"), "/calls.rs"));
+
+/// The contracts as descriptors, for showing messages.
+pub(crate) static DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contracts.bin"));
+
+/// Parameters, contexts and secrets.
+pub(crate) type Words = BTreeMap<String, String>;
+
+/// Which of a driver's sockets serves a call.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Side {
+    /// The first CSI socket.
+    Controller,
+    /// A node's CSI socket.
+    Node,
+    /// The add-ons socket.
+    Addons,
+}
+
+/// What is known of a call without making it.
+#[derive(Debug)]
+pub(crate) struct Row {
+    /// `package.Service/Method`.
+    pub(crate) path: &'static str,
+}
+
+/// A request, and with it the call that it belongs to.
+pub(crate) trait Rpc: Message + Clone + Default + std::fmt::Debug + 'static {
+    /// What answers it (each message, where the answer is a stream).
+    type Reply: Message + Default + 'static;
+    /// `package.Service/Method`.
+    const PATH: &'static str;
+    /// The socket that serves it.
+    const SIDE: Side;
+    /// The secrets, where it has such a field.
+    fn secrets(&mut self) -> Option<&mut Words>;
+}
+
+/// Sends one request and gathers the answer's messages until the stream ends.
+///
+/// # Errors
+/// The driver's status, or `DEADLINE_EXCEEDED` when it has not answered within `deadline`.
+pub(crate) async fn send(
+    channel: Channel,
+    path: &'static str,
+    body: Bytes,
+    deadline: Duration,
+) -> Result<Vec<Bytes>, Status> {
+    let answer = tokio::time::timeout(deadline, exchange(channel, path, body));
+    answer.await.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {deadline:?}"))))
+}
+
+async fn exchange(channel: Channel, path: &'static str, body: Bytes) -> Result<Vec<Bytes>, Status> {
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.map_err(|e| Status::unavailable(format!("no connection: {e}")))?;
+    let path = http::uri::PathAndQuery::from_maybe_shared(format!("/{path}"));
+    let path = path.map_err(|e| Status::internal(e.to_string()))?;
+    let mut stream = client.server_streaming(Request::new(body), path, BytesCodec).await?.into_inner();
+    let mut messages = Vec::new();
+    while let Some(message) = stream.message().await? {
+        messages.push(message);
+    }
+    Ok(messages)
+}
+
+/// Appends a field that no contract has, so that the receiver does not know it.
+pub(crate) fn with_unknown_field(mut body: Vec<u8>) -> Vec<u8> {
+    const FIELD: u32 = 1900;
+    const LENGTH_DELIMITED: u32 = 2;
+    prost::encoding::encode_varint(u64::from(FIELD << 3 | LENGTH_DELIMITED), &mut body);
+    prost::encoding::encode_varint(7, &mut body);
+    body.extend_from_slice(b"unknown");
+    body
+}
+
+/// Passes messages as they are.
+#[derive(Debug, Clone, Copy, Default)]
+struct BytesCodec;
+
+impl Codec for BytesCodec {
+    type Encode = Bytes;
+    type Decode = Bytes;
+    type Encoder = Self;
+    type Decoder = Self;
+
+    fn encoder(&mut self) -> Self {
+        Self
+    }
+
+    fn decoder(&mut self) -> Self {
+        Self
+    }
+}
+
+impl Encoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn encode(&mut self, message: Bytes, to: &mut EncodeBuf<'_>) -> Result<(), Status> {
+        to.put(message);
+        Ok(())
+    }
+}
+
+impl Decoder for BytesCodec {
+    type Item = Bytes;
+    type Error = Status;
+
+    fn decode(&mut self, from: &mut DecodeBuf<'_>) -> Result<Option<Bytes>, Status> {
+        Ok(Some(from.copy_to_bytes(from.remaining())))
+    }
+}
