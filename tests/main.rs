@@ -17,6 +17,8 @@ mod canaries;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod conformance;
+#[cfg(test)]
 mod contract;
 #[cfg(test)]
 mod crash;

@@ -110,6 +110,11 @@ impl TestHost {
         self.directory.path().join("addons.sock")
     }
 
+    /// The node's CSI socket, where the options ask for one of its own.
+    pub fn node_socket(&self) -> PathBuf {
+        self.directory.path().join("node.sock")
+    }
+
     /// Where the host keeps its state.
     pub fn state(&self) -> PathBuf {
         self.directory.path().join("state")

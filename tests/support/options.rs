@@ -27,6 +27,7 @@ pub struct Options {
     log: Option<&'static str>,
     recovering: bool,
     addons: bool,
+    split: bool,
     pub(super) tap: Option<Tap>,
 }
 
@@ -131,6 +132,13 @@ impl Options {
         self
     }
 
+    /// The controller has one socket and the node another.
+    #[must_use]
+    pub fn split(mut self) -> Self {
+        self.split = true;
+        self
+    }
+
     /// What the host does is seen, and may be ended, by this tap.
     #[must_use]
     pub fn tapped(mut self, tap: &Tap) -> Self {
@@ -152,7 +160,7 @@ impl Options {
 
     /// How many sockets there are.
     pub(super) fn sockets(&self) -> usize {
-        if self.addons { 2 } else { 1 }
+        1 + usize::from(self.addons) + usize::from(self.split)
     }
 
     pub(super) fn waits_for_ready(&self) -> bool {
@@ -166,9 +174,14 @@ impl Options {
         let component = guest.path();
         let Self { backend, limits, grants, settings, .. } = self;
         let addons = if self.addons { format!("addons = \"unix://{directory}/addons.sock\"\n") } else { String::new() };
+        let csi = if self.split {
+            format!("csi-controller = \"unix://{directory}/csi.sock\"\ncsi-node = \"unix://{directory}/node.sock\"\n")
+        } else {
+            format!("csi = \"unix://{directory}/csi.sock\"\n")
+        };
         format!(
             "[host]\nstate = \"{state}\"\n\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
-             csi = \"unix://{directory}/csi.sock\"\nsettings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
+             {csi}settings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
             component.display(),
             settings.trim_end_matches(", "),
         )

@@ -1,0 +1,174 @@
+//! `drivebay conform` against the reference backend in every layout, as an operator runs it: nothing
+//! is broken, and every observable rule that is stated or implied was judged in at least one of them.
+//! That the suite can find fault at all is proved in `tests/liar/tests/conform.rs`.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use serde_json::Value;
+use tokio::process::Command;
+
+use crate::support::{Guest, Node, Options, Pool, TestHost, is_root, requests};
+
+/// What the reference backend takes.
+const LOCAL: &str = r#"
+deadline = "30s"
+patience = "30s"
+parallel = 4
+[parameters]
+replication = { schedulingInterval = "30s" }
+[replication]
+other_parameters = { schedulingInterval = "5m" }
+ids = true
+snapshot_source = true
+[groups]
+other_parameters = { max-volumes = "7" }
+limit = 3
+limit_parameters = { max-volumes = "3" }
+parameter = "group"
+[capabilities]
+multi_node = "block"
+mount_group = "1234"
+"#;
+
+/// Without a second site nothing can be replicated; those rules run with two.
+const ONE_SITE: &str = "cannot = [\"EnableVolumeReplication\"]\n";
+
+/// What no backend of this tree can show, and why; `liar` shows it.
+const NOT_HERE: [(&str, &str); 5] = [
+    ("G-14", "the groups of every backend here delete their volumes"),
+    ("X-93", "every backend here that grows volumes grows them online"),
+    ("X-94", "every backend here that grows volumes has a node that grows them"),
+    ("X-120", "no backend here rotates keys"),
+    ("R-11", "eight calls at once need not meet"),
+];
+
+/// A run's report.
+struct Run {
+    layout: &'static str,
+    code: i32,
+    report: Value,
+}
+
+impl Run {
+    /// The rules with this result.
+    fn with_result(&self, result: &str) -> BTreeSet<String> {
+        let rules = self.report["rules"].as_array().expect("a list of rules");
+        let chosen = rules.iter().filter(|it| it["result"] == result);
+        chosen.map(|it| it["id"].as_str().unwrap().to_owned()).collect()
+    }
+
+    fn faults(&self) -> Vec<String> {
+        let rules = self.report["rules"].as_array().expect("a list of rules");
+        let bad = rules
+            .iter()
+            .filter(|it| !matches!(it["result"].as_str(), Some("pass" | "skip")) || it["left_behind"].is_array());
+        let mut faults: Vec<_> = bad.map(|it| format!("{}: {it}", self.layout)).collect();
+        if self.code != 0 {
+            faults.push(format!("{}: exit status {}", self.layout, self.code));
+        }
+        faults
+    }
+}
+
+fn uri(path: &Path) -> String {
+    format!("unix://{}", path.display())
+}
+
+/// Runs the program on a host's sockets.
+async fn conform(layout: &'static str, host: &TestHost, with: &str, more: &[(&str, String)]) -> Run {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("with.toml");
+    std::fs::write(&file, with).unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
+    command.args(["conform", "--json", "--csi", &uri(&host.socket()), "--addons", &uri(&host.addons_socket())]);
+    command.arg("--with").arg(&file).env("TMPDIR", directory.path()).kill_on_drop(true);
+    for (option, value) in more {
+        command.args([*option, value.as_str()]);
+    }
+    let done = command.output().await.expect("the program can be started");
+    let said = String::from_utf8_lossy(&done.stderr).into_owned();
+    let report = serde_json::from_slice(&done.stdout).unwrap_or_else(|e| panic!("{layout}: {e}\n{said}"));
+    Run { layout, code: done.status.code().unwrap_or(-1), report }
+}
+
+async fn local(pool: &Pool, options: Options) -> TestHost {
+    TestHost::start(Guest::LOCAL, options.pool(&pool.path(), Node::Granted).with_addons()).await
+}
+
+async fn unified() -> Run {
+    let pool = Pool::plain();
+    let host = local(&pool, Options::default()).await;
+    let made = host.controller().await.create_volume(requests::create("there-before")).await.unwrap();
+    let id = made.into_inner().volume.unwrap().volume_id;
+    conform("unified", &host, &format!("{ONE_SITE}{LOCAL}[volumes]\nexisting = \"{id}\"\n"), &[]).await
+}
+
+async fn split() -> Run {
+    let pool = Pool::plain();
+    let host = local(&pool, Options::default().split().setting("topology", "zone=a")).await;
+    conform("split", &host, &format!("{ONE_SITE}{LOCAL}"), &[("--csi-node", uri(&host.node_socket()))]).await
+}
+
+async fn secrets() -> Run {
+    let pool = Pool::plain();
+    let link = Pool::plain();
+    let options = Options::default().pool_and_link(&pool.path(), &link.path(), Node::Granted);
+    let options = options.setting("secret", "open-sesame").with_addons();
+    let host = TestHost::start(Guest::LOCAL, options).await;
+    let with = format!("{LOCAL}[secrets]\nall = {{ secret = \"open-sesame\" }}\n");
+    conform("secrets", &host, &with, &[("--only", "R-12,X-11..X-75,X-121..X-130".to_owned())]).await
+}
+
+async fn two_nodes() -> Run {
+    let pool = Pool::plain();
+    let host = local(&pool, Options::default().setting("nodes", "n1,n2")).await;
+    conform("two-nodes", &host, &format!("nodes = [\"n1\", \"n2\"]\n{ONE_SITE}{LOCAL}"), &[]).await
+}
+
+async fn two_sites() -> Run {
+    let (a, b, link) = (Pool::plain(), Pool::plain(), Pool::plain());
+    let options =
+        |pool: &Pool| Options::default().pool_and_link(&pool.path(), &link.path(), Node::Granted).with_addons();
+    let first = TestHost::start(Guest::LOCAL, options(&a)).await;
+    let second = TestHost::start(Guest::LOCAL, options(&b)).await;
+    let more = [("--csi-b", uri(&second.socket())), ("--addons-b", uri(&second.addons_socket()))];
+    conform("two-sites", &first, LOCAL, &more).await
+}
+
+/// The tutorial's backend has a node and no controller.
+async fn node_only() -> Run {
+    let data = tempfile::tempdir().unwrap();
+    std::fs::create_dir(data.path().join("photos")).unwrap();
+    let granted =
+        format!("directories = [{{ host = \"{}\", guest = \"/data\", write = true }}]", data.path().display());
+    let options = Options::default().backend("node-id = \"n1\"").grant(&granted).grant("node = true").with_addons();
+    let host = TestHost::start(Guest("first"), options).await;
+    conform("node-only", &host, "[volumes]\nexisting = \"photos\"\n", &[]).await
+}
+
+/// The smallest controller: volumes are made and deleted, and there is nothing else.
+async fn no_groups() -> Run {
+    let host = TestHost::start(Guest("minimal-rust"), Options::default().with_addons()).await;
+    conform("no-groups", &host, "", &[]).await
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn the_reference_backend_keeps_every_rule_in_every_layout() {
+    if !is_root("the_reference_backend_keeps_every_rule_in_every_layout") {
+        return;
+    }
+    let (unified, split, secrets, nodes) = tokio::join!(unified(), split(), secrets(), two_nodes());
+    let (sites, node_only, no_groups) = tokio::join!(two_sites(), node_only(), no_groups());
+    let runs = [unified, split, secrets, nodes, sites, node_only, no_groups];
+    let faults: Vec<_> = runs.iter().flat_map(Run::faults).collect();
+    assert!(faults.is_empty(), "{}", faults.join("\n"));
+    let judged: BTreeSet<_> = runs.iter().flat_map(|run| run.with_result("pass")).collect();
+    let missing: Vec<_> = drivebay_conformance::rules()
+        .into_iter()
+        .filter(|rule| rule.unobservable.is_none() && rule.class != drivebay_conformance::Class::Decision)
+        .filter(|rule| !judged.contains(rule.id) && !NOT_HERE.iter().any(|(id, _)| *id == rule.id))
+        .map(|rule| rule.id)
+        .collect();
+    assert!(missing.is_empty(), "no layout has judged {missing:?}");
+}
