@@ -63,6 +63,8 @@ impl Driver {
         self.list_groups().await;
         let joining = CreateVolumeRequest { parameters: entry("group", &other), ..self.volume("g-joining") };
         say!(self, first.create_volume, joining);
+        let asked = ControllerGetVolumeGroupRequest { volume_group_id: other.clone(), secrets: self.secrets() };
+        say!(self, first.controller_get_volume_group, asked);
         self.modify(&other, &[b]).await;
         self.delete(a).await;
         self.delete_groups(&other, b).await;

@@ -93,6 +93,8 @@ impl Driver {
         let id = self.make("r-volume").await;
         let (good, with_both) = (volume(&id), By { volume_id: id.clone(), ..volume(&id) });
         self.everything(&good).await;
+        let wrong = EnableVolumeReplicationRequest { secrets: entry("token", "wrong"), ..self.enabling(&id) };
+        say!(self, first.enable_volume_replication, wrong);
         let untyped = By { source: Some(ReplicationSource { r#type: None }), ..By::default() };
         for wrong in [By::default(), untyped, volume(""), group(""), volume("no-such"), group("no-such")] {
             self.enable(&wrong).await;

@@ -74,8 +74,10 @@ impl Driver {
         }
         say!(self, first.list_volumes, ListVolumesRequest::default());
         say!(self, first.get_capacity, GetCapacityRequest::default());
-        let asked = ControllerGetVolumeHealthRequest { volume_id: one, secrets: self.secrets() };
-        say!(self, first.controller_get_volume_health, asked);
+        for volume_id in [one, "no-such-volume".to_owned()] {
+            let asked = ControllerGetVolumeHealthRequest { volume_id, secrets: self.secrets() };
+            say!(self, first.controller_get_volume_health, asked);
+        }
     }
 
     async fn attach_and_detach(&mut self, volume: &str) {
