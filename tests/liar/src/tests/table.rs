@@ -60,3 +60,20 @@ fn gates_are_capabilities() {
         assert!(all.contains(&gate), "{gate} is no capability");
     }
 }
+
+/// The rules that the suite can observe, from its own table: the one thing that both sides share.
+fn observable() -> BTreeSet<String> {
+    let table = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../host/conformance/rules.tsv");
+    let text = fs::read_to_string(table).unwrap();
+    let mut lines = text.lines().map(|line| line.split('\t').collect::<Vec<_>>());
+    let heading = lines.next().unwrap();
+    let column = |name: &str| heading.iter().position(|title| *title == name).unwrap();
+    let (id, seen) = (column("id"), column("observable"));
+    lines.filter(|fields| fields[seen] == "yes").map(|fields| fields[id].to_owned()).collect()
+}
+
+#[test]
+fn each_rule_that_can_be_observed_can_be_broken_and_no_other() {
+    let listed: BTreeSet<String> = LIES.iter().map(|(id, _)| (*id).to_owned()).collect();
+    assert_eq!(listed, observable());
+}
