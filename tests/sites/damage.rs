@@ -4,6 +4,7 @@
 use std::fs::OpenOptions;
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use rustix::process::Signal;
 use serde_json::json;
@@ -16,6 +17,9 @@ use crate::support::site::{Content, Volume};
 
 /// Three segments of a transfer.
 const LARGE: u64 = 192 << 20;
+
+/// Several schedules: when nothing new is sent for so long, the last transfer waits for the other side.
+const SCHEDULES: Duration = Duration::from_secs(4);
 
 /// What is on its way.
 const WORD: &[u8] = b"must not come damaged";
@@ -90,9 +94,13 @@ async fn flip_in_transfer(pair: &Pair, copied: &Copied, kind: &str, offsets: &mu
         let at = offsets.next().expect("there are enough");
         pair.b.signal(Signal::STOP);
         let before = pair.b.bytes(&copied.b);
+        // The last one stays until both have taken note of it: the copy has that already.
+        let known = transfers(&folder);
         pair.a.write(&copied.a, at, WORD);
-        let transfer = until(|| async { closed(&folder) }, "nothing is ever sent").await;
-        if is_there(&transfer.join("000001.data")) {
+        let sent = until(|| async { closed(&folder, &known) }, "nothing is ever sent");
+        if let Ok(transfer) = tokio::time::timeout(SCHEDULES, sent).await
+            && is_there(&transfer.join("000001.data"))
+        {
             break (at, before, transfer);
         }
         pair.b.signal(Signal::CONT);
@@ -111,10 +119,15 @@ async fn flip_in_transfer(pair: &Pair, copied: &Copied, kind: &str, offsets: &mu
     pair.assert_same(copied);
 }
 
-/// The folder of a transfer that is closed.
-fn closed(folder: &Path) -> Option<PathBuf> {
-    let mut all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    all.find(|path| path.is_dir() && is_there(&path.join("manifest.json")))
+/// The folder of a transfer that is closed, and was not there before.
+fn closed(folder: &Path, known: &[PathBuf]) -> Option<PathBuf> {
+    transfers(folder).into_iter().find(|path| is_there(&path.join("manifest.json")) && !known.contains(path))
+}
+
+/// The folders of all transfers.
+fn transfers(folder: &Path) -> Vec<PathBuf> {
+    let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    all.filter(|path| path.is_dir()).collect()
 }
 
 /// What a site says of itself: believed by nobody, named, and written anew. A damaged heartbeat is

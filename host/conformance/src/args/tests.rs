@@ -1,3 +1,5 @@
+//! The words of the command line, and ranges of ids.
+
 use clap::Parser;
 
 use super::Args;

@@ -1,3 +1,5 @@
+//! The table of rules: complete, without doubles, each with its code.
+
 use std::collections::BTreeSet;
 
 use super::{Choice, Id, Layout, TABLE, rules};

@@ -1,3 +1,5 @@
+//! What is shown of an exchange: everything but secrets.
+
 use bytes::Bytes;
 use tonic::Code;
 

@@ -1,3 +1,5 @@
+//! The forms of a report: what people read, what programs read, and what CI servers read.
+
 use serde_json::json;
 
 use super::{Report, junit, line, list, text};

@@ -1,3 +1,5 @@
+//! The plan of a run: which rules run beside each other, and which alone.
+
 use super::{Kind, Step, plan, verdict};
 use crate::catalogue::{Choice, Layout, rules};
 use crate::trial::Stop;

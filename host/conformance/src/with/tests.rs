@@ -1,3 +1,5 @@
+//! What drivers' authors write about their driver, and the mistakes they make in it.
+
 use std::time::Duration;
 
 use super::{Access, With};
