@@ -122,9 +122,9 @@ fn contracts_that_fit_become_rows() {
     assert!(conversions.contains(place), "{conversions}");
     let colour = "Red => Red,\n    DeepBlue => DeepBlue,\n    - Unknown,";
     assert!(conversions.contains(colour), "{conversions}");
-    let put = "Put: pb::toy::PutRequest => pb::toy::PutResponse,\n    Shelf, shelf, call_put, request, message";
+    let put = "Put: pb::toy::PutRequest => pb::toy::PutResponse,\n    Shelf, request exported::shelf::PutRequest => exported::shelf::Box, message";
     assert!(calls.contains(put), "{calls}");
-    assert!(calls.contains("call_clear, request, empty"), "{calls}");
+    assert!(calls.contains("Shelf, request exported::shelf::ClearRequest => (), empty"), "{calls}");
     assert!(tables.facts.contains("About: \"toy.Shelf\", \"About\", \"/toy.Shelf/About\", false, false, None, [];"));
     assert!(tables.facts.contains("(\"secrets\", Map, Secret)"), "{}", tables.facts);
 }

@@ -45,15 +45,15 @@ record! {
 
 call! {
     CreateVolumeGroupSnapshot: pb::csi::v1::CreateVolumeGroupSnapshotRequest => pb::csi::v1::CreateVolumeGroupSnapshotResponse,
-    GroupSnapshots, group_snapshots, call_create_group_snapshot, request, message
+    GroupSnapshots, request exported::group_snapshots::CreateGroupSnapshotRequest => exported::group_snapshots::GroupSnapshot, message
 }
 
 call! {
     DeleteVolumeGroupSnapshot: pb::csi::v1::DeleteVolumeGroupSnapshotRequest => pb::csi::v1::DeleteVolumeGroupSnapshotResponse,
-    GroupSnapshots, group_snapshots, call_delete_group_snapshot, request, empty
+    GroupSnapshots, request exported::group_snapshots::DeleteGroupSnapshotRequest => (), empty
 }
 
 call! {
     GetVolumeGroupSnapshot: pb::csi::v1::GetVolumeGroupSnapshotRequest => pb::csi::v1::GetVolumeGroupSnapshotResponse,
-    GroupSnapshots, group_snapshots, call_get_group_snapshot, request, message
+    GroupSnapshots, request exported::group_snapshots::GetGroupSnapshotRequest => exported::group_snapshots::GroupSnapshot, message
 }

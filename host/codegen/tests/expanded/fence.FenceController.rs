@@ -52,20 +52,20 @@ record! {
 
 call! {
     FenceClusterNetwork: pb::fence::FenceClusterNetworkRequest => pb::fence::FenceClusterNetworkResponse,
-    Fencing, fencing, call_fence, request, empty
+    Fencing, request exported::fencing::FenceRequest => (), empty
 }
 
 call! {
     UnfenceClusterNetwork: pb::fence::UnfenceClusterNetworkRequest => pb::fence::UnfenceClusterNetworkResponse,
-    Fencing, fencing, call_unfence, request, empty
+    Fencing, request exported::fencing::FenceRequest => (), empty
 }
 
 call! {
     ListClusterFence: pb::fence::ListClusterFenceRequest => pb::fence::ListClusterFenceResponse,
-    Fencing, fencing, call_list_fences, request, message
+    Fencing, request exported::fencing::ListFencesRequest => Vec<String>, message
 }
 
 call! {
     GetFenceClients: pb::fence::GetFenceClientsRequest => pb::fence::GetFenceClientsResponse,
-    FenceClients, fence_clients, call_get_fence_clients, request, message
+    FenceClients, request exported::fence_clients::GetFenceClientsRequest => Vec<exported::fence_clients::FenceClient>, message
 }
