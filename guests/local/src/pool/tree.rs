@@ -91,8 +91,12 @@ impl Backend<'_> {
                 return Ok(Progress::UnderWay);
             }
         }
-        self.disk.remove_directory(path).map_err(|error| refusal::of_disk("remove", path, &error))?;
-        Ok(Progress::Done)
+        match self.disk.remove_directory(path) {
+            Ok(()) => Ok(Progress::Done),
+            // Somebody has put something there meanwhile, as a step does that moves bytes: it goes next time.
+            Err(_) if !self.entries(path)?.is_empty() => Ok(Progress::UnderWay),
+            Err(error) => Err(refusal::of_disk("remove", path, &error)),
+        }
     }
 
     fn copy_file(&self, from: &str, to: &str, sharing: Sharing) -> Result<Progress> {

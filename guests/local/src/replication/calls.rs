@@ -37,7 +37,8 @@ impl Backend<'_> {
             return Ok(());
         };
         self.let_go(&mut record)?;
-        self.sweep_cuts(&record.uid, &[])?;
+        // What a step adds meanwhile goes with the next look.
+        let _under_way = self.sweep_cuts(&record.uid, &[])?;
         self.tell_peer(&record);
         self.look_soon(&record, Step::Tend)
     }
