@@ -1,21 +1,22 @@
 """The volumes as records in the host's state: `volume/NAME` holds id, size and parameters, `id/ID`
-the name, `counter` the last number given.
+the name.
 
 It knows nothing of requests. Every change is one commit with what was read before as its
-expectation: two calls that run at the same time never share an id, and a call that loses the race
-reads again.
+expectation: of two calls for one name that run at the same time one makes the volume, and the other
+reads again and finds it. Ids are drawn: calls for different names that counted them would all wait
+for one key.
 """
 
 import json
+import secrets
 from dataclasses import dataclass
 
 from componentize_py_types import Err
 from wit_world.imports import state, types
 
-# As often a call tries before it lets its client come back.
-ATTEMPTS = 16
-
-COUNTER = "counter"
+# As often a call tries before it lets its client come back. Only calls for one object meet here, and the
+# host lets those of one name in one after the other.
+ATTEMPTS = 4
 
 
 @dataclass
@@ -40,13 +41,10 @@ def find_or_create(name: str, parameters: list[tuple[str, str]], size: int) -> R
         found = read(key)
         if found is not None:
             return parse(key, found)
-        given = read(COUNTER)
-        number = number_after(given)
-        record = Record(f"vol-{number}", size, sorted(parameters))
+        # 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.
+        record = Record(f"vol-{secrets.token_hex(16)}", size, sorted(parameters))
         if commit(
-            expect(COUNTER, given),
             expect(key, None),
-            put(COUNTER, str(number)),
             put(key, json.dumps([record.volume_id, size, record.parameters])),
             put(f"id/{record.volume_id}", name),
         ):
@@ -96,13 +94,6 @@ def parse(key: str, text: str) -> Record:
         return Record(volume_id, size, [(name, value) for name, value in parameters])
     except ValueError:
         raise damaged(key) from None
-
-
-def number_after(given: str | None) -> int:
-    try:
-        return int(given or "0") + 1
-    except ValueError:
-        raise damaged(COUNTER) from None
 
 
 def put(key: str, value: str) -> state.Change:

@@ -1,12 +1,15 @@
 // Package records keeps the volumes in the host's state: `volume/NAME` holds id, size and
-// parameters, `id/ID` the name, `counter` the last number given.
+// parameters, `id/ID` the name.
 //
 // It knows nothing of requests. Every change is one commit with what was read before as its
-// expectation: two calls that run at the same time never share an id, and a call that loses the
-// race reads again.
+// expectation: of two calls for one name that run at the same time one makes the volume, and the
+// other reads again and finds it. Ids are drawn: calls for different names that counted them would
+// all wait for one key.
 package records
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"fmt"
 	"slices"
 	"strconv"
@@ -17,11 +20,9 @@ import (
 	wit "go.bytecodealliance.org/pkg/wit/types"
 )
 
-const (
-	// attempts is how often a call tries before it lets its client come back.
-	attempts = 16
-	counter  = "counter"
-)
+// attempts is how often a call tries before it lets its client come back. Only calls for one object
+// meet here, and the host lets those of one name in one after the other.
+const attempts = 4
 
 // Record is what the state holds of a volume.
 type Record struct {
@@ -57,20 +58,9 @@ func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record
 		if found.IsSome() {
 			return parse(key, found.Some())
 		}
-		given, failed := read(counter)
-		if failed != nil {
-			return Record{}, failed
-		}
-		last, err := strconv.ParseUint(given.SomeOr("0"), 10, 64)
-		if err != nil {
-			return Record{}, damaged(counter)
-		}
-		number := strconv.FormatUint(last+1, 10)
-		record := Record{VolumeID: "vol-" + number, CapacityBytes: bytes, Parameters: Fingerprint(parameters)}
+		record := Record{VolumeID: drawID(), CapacityBytes: bytes, Parameters: Fingerprint(parameters)}
 		committed := state.Commit([]state.Change{
-			expect(counter, given),
 			expect(key, wit.None[string]()),
-			put(counter, number),
 			put(key, fmt.Sprintf("%s %d %s", record.VolumeID, bytes, record.Parameters)),
 			put("id/"+record.VolumeID, name),
 		})
@@ -82,6 +72,14 @@ func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record
 		}
 	}
 	return Record{}, crowded()
+}
+
+// drawID draws 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.
+func drawID() string {
+	var bytes [16]byte
+	// It never fails: the runtime ends the program instead.
+	_, _ = rand.Read(bytes[:])
+	return "vol-" + hex.EncodeToString(bytes[:])
 }
 
 // Delete forgets a volume; success when there is none.

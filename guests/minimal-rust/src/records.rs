@@ -1,17 +1,17 @@
 //! The volumes as records in the host's state: `volume/NAME` holds id, size and parameters,
-//! `id/ID` the name, `counter` the last number given.
+//! `id/ID` the name.
 //!
-//! Every change is one commit with what was read before as its expectation: two calls that run at
-//! the same time never share an id, and a call that loses the race reads again.
+//! Every change is one commit with what was read before as its expectation: of two calls for one
+//! name that run at the same time one makes the volume, and the other reads again and finds it. Ids
+//! are drawn: calls for different names that counted them would all wait for one key.
 
 use crate::bindings::drivebay::backend::types::{Error, ErrorCode, StringMap};
 use crate::bindings::drivebay::host::state::{self, Change, Entry, Error as StateError, Expectation};
 use crate::error;
 
-/// As often a call tries before it lets its client come back.
-const ATTEMPTS: u32 = 16;
-
-const COUNTER: &str = "counter";
+/// As often a call tries before it lets its client come back. Only calls for one object meet here, and the host
+/// lets those of one name in one after the other.
+const ATTEMPTS: u32 = 4;
 
 /// What the state holds of a volume.
 pub(crate) struct Record {
@@ -35,17 +35,9 @@ pub(crate) fn find_or_create(name: &str, parameters: &StringMap, capacity_bytes:
         if let Some(found) = read(&key)? {
             return parse(&found).ok_or_else(|| damaged(&key));
         }
-        let counter = read(COUNTER)?;
-        let last: u64 = match &counter {
-            None => 0,
-            Some(text) => text.parse().map_err(|_| damaged(COUNTER))?,
-        };
-        let record =
-            Record { volume_id: format!("vol-{}", last + 1), capacity_bytes, parameters: fingerprint(parameters) };
+        let record = Record { volume_id: draw_id()?, capacity_bytes, parameters: fingerprint(parameters) };
         let committed = state::commit(&[
-            expect(COUNTER, counter),
             expect(&key, None),
-            put(COUNTER, (last + 1).to_string()),
             put(&key, print(&record)),
             put(&format!("id/{}", record.volume_id), name.to_owned()),
         ]);
@@ -78,6 +70,14 @@ pub(crate) fn delete(volume_id: &str) -> Result<(), Error> {
 /// Whether there is a volume of this id.
 pub(crate) fn exists(volume_id: &str) -> Result<bool, Error> {
     Ok(read(&format!("id/{volume_id}"))?.is_some())
+}
+
+/// 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.
+fn draw_id() -> Result<String, Error> {
+    let mut bytes = [0; 16];
+    getrandom::fill(&mut bytes)
+        .map_err(|failed| error(ErrorCode::Unavailable, format!("the host gave no random numbers: {failed}")))?;
+    Ok(format!("vol-{:032x}", u128::from_be_bytes(bytes)))
 }
 
 fn read(key: &str) -> Result<Option<String>, Error> {
