@@ -5,12 +5,15 @@ mod attached;
 mod background;
 pub mod call_id;
 mod facts;
+pub mod gate;
 mod generation;
 mod health;
 mod inspect;
 mod launch;
+pub mod lifecycle;
 mod loader;
 mod schedule;
+pub mod watch;
 
 use std::sync::Arc;
 

@@ -1,0 +1,216 @@
+//! Which generation of a backend serves: the decisions alone. What happened goes in ([`Input`]), what
+//! the driver shall do comes out ([`Effect`]); nothing here reads a clock, a file or a component. Why
+//! apart from the driver: what must hold of a swap in every order of events can then be shown for
+//! thousands of orders, without a host.
+//!
+//! ```text
+//! Empty -> Staged -> Active -> Draining -> Retired          Staged -> Rejected
+//! ```
+//!
+//! A **generation** is a [`Recipe`]: the digest of the code, and the digest of what the operator gives it
+//! (settings, grants, limits, the use of instances). Whatever of it changes makes another generation, and
+//! all changes are swapped in the same way. Every attempt has a [`Number`] of its own.
+//!
+//! The rules, each shown by the tests:
+//! - One generation is active at most; the exchange is one step, and connections stay open unless the
+//!   capabilities changed: clients read those once (D9).
+//! - Only the newest candidate counts. One that is found while another is staged waits, and makes the
+//!   end of that staging worthless.
+//! - The old generation is kept ready: its calls end on it, until the drain's deadline, and `rollback`
+//!   is a swap like any other. It is let go when the next one takes its place.
+//! - A generation on trial whose calls go wrong more often than its predecessor's is rolled back. What
+//!   was rolled back, by itself or by the operator, is **barred**: not tried again, after a restart
+//!   neither, until its recipe changes or the operator forces it.
+//! - The state's format (`state-version`): written by newer code than the candidate, or too old for it to
+//!   read, it is refused; a candidate that writes a newer one is activated after the state was copied,
+//!   and leads back only with the copy: freely while nothing was written, by force afterwards.
+//!
+//! Canary and shadow are to become further phases between staging and activation; they need nothing else
+//! of the machine.
+
+mod machine;
+mod memory;
+mod revert;
+#[cfg(test)]
+mod tests;
+mod trial;
+
+use std::fmt;
+
+pub use machine::{At, Lifecycle, Phase, Standing};
+pub use memory::{Entry, Good, Memory, Stage};
+pub use revert::Revert;
+pub use trial::Tally;
+
+use super::gate::{Profile, Refusal};
+
+/// What makes a generation the one it is.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+pub struct Recipe {
+    /// SHA-256 of the component, in hexadecimal.
+    pub code: String,
+    /// SHA-256 of settings, grants, limits and the use of instances, in hexadecimal.
+    pub given: String,
+}
+
+/// The number of an attempt to load a generation; never used twice by one backend.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
+#[serde(transparent)]
+pub struct Number(pub u64);
+
+impl fmt::Display for Number {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+/// Whether the operator insists.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Force {
+    /// Every rule holds.
+    No,
+    /// Rules that protect from an operator's mistake do not hold; those of safety do.
+    Yes,
+}
+
+/// Why a generation is to be loaded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// The host starts.
+    Start,
+    /// The host starts beside a component that it refuses, and this is the last good one.
+    LastGood,
+    /// The file changed.
+    File,
+    /// The configuration changed.
+    Configuration,
+    /// The operator asked.
+    Reload,
+}
+
+impl Why {
+    /// A few words for the history.
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Start => "the host started",
+            Self::LastGood => "the host started beside a component that it refuses; this is the last good one",
+            Self::File => "the file changed",
+            Self::Configuration => "the configuration changed",
+            Self::Reload => "the operator asked for it",
+        }
+    }
+}
+
+/// A question of the operator that waits for its answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Ticket(pub u64);
+
+/// Something that could be run.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Candidate {
+    /// What it is.
+    pub recipe: Recipe,
+    /// Why it is to be loaded.
+    pub why: Why,
+    /// Whether the operator insists.
+    pub force: Force,
+    /// Who waits to hear of it.
+    pub ticket: Option<Ticket>,
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Input {
+    /// This is what the operator wants to run now: the file at rest, with the present configuration.
+    Found(Candidate),
+    /// Staging ended well.
+    Staged(Number, Profile),
+    /// Staging, or the copy of the state, did not.
+    Refused(Number, Refusal),
+    /// The state was copied for this generation.
+    Copied(Number),
+    /// What would be lost by leading back from this generation, in words; empty: nothing.
+    Compared(Number, Vec<String>),
+    /// The copy of the state is back.
+    Restored(Number),
+    /// The copy of the state could not be brought back; nothing was changed.
+    NotRestored(Number, String),
+    /// How the calls on the active generation and on the one before it have ended so far.
+    Observed {
+        /// The active one.
+        number: Number,
+        /// Its calls since it is active.
+        new: Tally,
+        /// Those of the one before.
+        old: Tally,
+    },
+    /// All calls of a draining generation have ended.
+    Drained(Number),
+    /// The operator wants the generation before this one back.
+    Rollback(Force, Ticket),
+    /// The operator allows this code alone; none: any again.
+    Pin(Option<String>, Ticket),
+    /// The operator wants no more calls to be taken.
+    Close(Intake, Ticket),
+    /// Time passed.
+    Tick,
+}
+
+/// Whether calls are taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Intake {
+    /// They are.
+    #[default]
+    Open,
+    /// No more; those under way end. Sockets stay.
+    Drained,
+    /// No more, and the sockets close.
+    Stopped,
+}
+
+/// What becomes of the connections at a swap.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Connections {
+    /// They stay: nobody notices.
+    Stay,
+    /// They are closed on purpose, so that clients read the capabilities again (D9).
+    Close,
+}
+
+/// What the driver is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// Make a generation, away from what serves: ends in `Staged` or `Refused`.
+    Stage(Number, Candidate),
+    /// Copy the state before this generation may write: ends in `Copied` or `Refused`.
+    CopyState(Number),
+    /// Tell what has been written since that copy: ends in `Compared`.
+    CompareState(Number),
+    /// End this generation's calls and bring the copy back: ends in `Restored` or `NotRestored`.
+    RestoreState(Number),
+    /// Let this generation serve from now on.
+    Activate(Number, Connections),
+    /// Tell when the calls of this one have ended.
+    Drain(Number),
+    /// End its calls: their time is over.
+    End(Number),
+    /// Let go of it.
+    Drop(Number),
+    /// Keep it as the last good one.
+    KeepGood(Number),
+    /// Take calls, or no more.
+    Intake(Intake),
+    /// What survives a restart has changed.
+    Remember,
+    /// A question is answered.
+    Answer(Ticket, Result<String, Refusal>),
+}
+
+/// What the operator configured about swaps, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Terms {
+    /// How long the calls of an old generation may go on.
+    pub drain: u64,
+    /// How long a new generation is on trial.
+    pub trial: u64,
+}

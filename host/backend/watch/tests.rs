@@ -1,0 +1,246 @@
+//! A simulated directory: writers that write in pieces, editors, tools that rename and link, events that
+//! come late, twice or never. Whatever they do, no half-written content is taken for whole, and the last
+//! whole one is found.
+
+use std::collections::VecDeque;
+use std::time::Duration;
+
+use proptest::prelude::*;
+
+use super::rest::{Event, Next, Rest, Stamp};
+
+/// Longest way of an event; shorter than a file must rest.
+const LATE: u64 = 30;
+
+/// What somebody does to the file; times in milliseconds.
+#[derive(Debug, Clone)]
+enum Deed {
+    /// Opens it, empties it, writes pieces with pauses, closes it (cp, an editor that writes in place).
+    Rewrite { pauses: Vec<u64> },
+    /// Writes elsewhere and renames (install, rsync, an editor's temporary file, a swapped link).
+    Replace,
+    /// Renames it away and writes another in its place.
+    Backup { pauses: Vec<u64> },
+    /// Removes it, and puts the next one there later.
+    Remove { pause: u64 },
+    /// Changes only its times or its mode.
+    Touch,
+    /// Does things to files beside it.
+    Beside,
+}
+
+fn deed() -> impl Strategy<Value = Deed> {
+    // A writer that holds the file open may rest longer than a file that was closed must, but not as long
+    // as one that is held open.
+    let pauses = || prop::collection::vec(0..1_500_u64, 1..6);
+    prop_oneof![
+        pauses().prop_map(|pauses| Deed::Rewrite { pauses }),
+        Just(Deed::Replace),
+        pauses().prop_map(|pauses| Deed::Backup { pauses }),
+        (0..3_000_u64).prop_map(|pause| Deed::Remove { pause }),
+        Just(Deed::Touch),
+        Just(Deed::Beside),
+    ]
+}
+
+/// Whether and how events come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum Events {
+    Late,
+    Twice,
+    Never,
+}
+
+/// The file and whoever watches it.
+struct World {
+    now: u64,
+    content: Option<Content>,
+    versions: u64,
+    ticks: i128,
+    events: Events,
+    late: u64,
+    coming: VecDeque<(u64, Event)>,
+    rest: Rest,
+    /// A content that is being read, since when, and what was seen before.
+    found: Option<String>,
+}
+
+#[derive(Debug, Clone)]
+struct Content {
+    stamp: Stamp,
+    version: u64,
+    is_whole: bool,
+}
+
+fn name(content: &Content) -> String {
+    format!("{}{}", content.version, if content.is_whole { "" } else { " in part" })
+}
+
+impl World {
+    fn new(events: Events, late: u64) -> Self {
+        let coming = VecDeque::new();
+        let rest = Rest::new(None);
+        Self { now: 0, content: None, versions: 0, ticks: 0, events, late, coming, rest, found: None }
+    }
+
+    fn tell(&mut self, event: Event) {
+        let at = self.now + self.late.min(LATE);
+        let times = match self.events {
+            Events::Never => 0,
+            Events::Late => 1,
+            Events::Twice => 2,
+        };
+        self.coming.extend(std::iter::repeat_n((at, event), times));
+    }
+
+    /// The content changes: another moment, perhaps another file.
+    fn put(&mut self, is_new_file: bool, version: u64, size: u64, is_whole: bool) {
+        self.ticks += 1;
+        let file = match &self.content {
+            Some(content) if !is_new_file => content.stamp.file,
+            _ => (1, u64::try_from(self.ticks).unwrap()),
+        };
+        let stamp = Stamp { file, size, changed: (self.ticks, self.ticks) };
+        self.content = Some(Content { stamp, version, is_whole });
+    }
+
+    fn write(&mut self, is_new_file: bool, pauses: &[u64]) {
+        self.versions += 1;
+        let version = self.versions;
+        self.put(is_new_file, version, 0, false);
+        self.tell(if is_new_file { Event::Replaced } else { Event::Written });
+        // The kernel tells of the opening that empties the file as of a write.
+        self.tell(Event::Written);
+        for (piece, pause) in (1..).zip(pauses) {
+            self.pass(*pause);
+            self.put(false, version, piece, false);
+            self.tell(Event::Written);
+        }
+        let size = self.content.as_ref().map_or(0, |content| content.stamp.size);
+        self.put(false, version, size + 1, true);
+        self.tell(Event::Written);
+        self.tell(Event::Closed);
+    }
+
+    fn does(&mut self, deed: &Deed) {
+        match deed {
+            Deed::Rewrite { pauses } => self.write(self.content.is_none(), pauses),
+            Deed::Replace => {
+                self.versions += 1;
+                self.put(true, self.versions, 9, true);
+                self.tell(Event::Replaced);
+            }
+            Deed::Backup { pauses } => {
+                self.content = None;
+                self.tell(Event::Replaced);
+                self.write(true, pauses);
+            }
+            Deed::Remove { pause } => {
+                self.content = None;
+                self.tell(Event::Replaced);
+                self.pass(*pause);
+                self.does(&Deed::Replace);
+            }
+            Deed::Touch => {
+                if let Some(content) = self.content.clone() {
+                    self.put(false, content.version, content.stamp.size, content.is_whole);
+                    self.tell(Event::Written);
+                }
+            }
+            Deed::Beside => self.tell(Event::Beside),
+        }
+    }
+
+    /// Lets time pass; whoever watches does what the machine wants.
+    fn pass(&mut self, time: u64) {
+        let end = self.now + time;
+        loop {
+            let event = self.coming.front().map_or(u64::MAX, |(at, _)| *at);
+            let look = u64::try_from(self.rest.next().as_millis()).unwrap();
+            let next = event.min(look.max(self.now));
+            if next > end {
+                self.now = end;
+                return;
+            }
+            self.now = next;
+            if event <= self.now {
+                let (_, event) = self.coming.pop_front().unwrap();
+                self.rest.happened(Duration::from_millis(self.now), event);
+            } else {
+                self.look();
+            }
+        }
+    }
+
+    fn look(&mut self) {
+        let now = Duration::from_millis(self.now);
+        let seen = self.content.clone();
+        if self.rest.looked(now, seen.as_ref().map(|content| content.stamp)) == Next::Read {
+            let content = seen.expect("there is something to read");
+            if let Some(found) = self.rest.was_read(now, Some((content.stamp, content.stamp)), &name(&content)) {
+                assert!(content.is_whole, "half a file was taken for whole");
+                self.found = Some(found);
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 10_000, ..ProptestConfig::default() })]
+
+    #[test]
+    fn the_newest_whole_file_is_found(
+        deeds in prop::collection::vec((deed(), 0..4_000_u64), 1..12),
+        events in prop_oneof![Just(Events::Late), Just(Events::Twice), Just(Events::Never)],
+        late in 0..=LATE,
+    ) {
+        let mut world = World::new(events, late);
+        world.does(&Deed::Replace);
+        for (deed, pause) in &deeds {
+            world.does(deed);
+            world.pass(*pause);
+        }
+        world.pass(10_000);
+        prop_assert_eq!(world.found, world.content.as_ref().map(name));
+    }
+}
+
+fn at(milliseconds: u64) -> Duration {
+    Duration::from_millis(milliseconds)
+}
+
+const STAMP: Stamp = Stamp { file: (1, 1), size: 1, changed: (1, 1) };
+
+#[test]
+fn a_closed_file_is_read_at_once() {
+    let mut rest = Rest::new(None);
+    rest.happened(at(0), Event::Closed);
+    assert_eq!(rest.looked(at(0), Some(STAMP)), Next::Wait);
+    assert!(rest.next() <= at(50), "{:?}", rest.next());
+    assert_eq!(rest.looked(rest.next(), Some(STAMP)), Next::Read);
+}
+
+#[test]
+fn what_changes_while_it_is_read_is_read_again() {
+    let mut rest = Rest::new(None);
+    rest.happened(at(0), Event::Closed);
+    rest.looked(at(0), Some(STAMP));
+    assert_eq!(rest.looked(at(50), Some(STAMP)), Next::Read);
+    let other = Stamp { size: 2, ..STAMP };
+    assert_eq!(rest.was_read(at(60), Some((STAMP, other)), "a mixture"), None);
+    assert_eq!(rest.was_read(at(60), None, ""), None);
+    rest.looked(rest.next(), Some(other));
+    assert_eq!(rest.looked(rest.next(), Some(other)), Next::Read);
+    assert_eq!(rest.was_read(at(200), Some((other, other)), "b").as_deref(), Some("b"));
+}
+
+#[test]
+fn the_same_content_is_no_news() {
+    let mut rest = Rest::new(Some("a".to_owned()));
+    rest.happened(at(0), Event::Replaced);
+    rest.looked(at(0), Some(STAMP));
+    rest.looked(at(50), Some(STAMP));
+    assert_eq!(rest.was_read(at(50), Some((STAMP, STAMP)), "a"), None);
+    assert_eq!(rest.looked(at(2_100), Some(STAMP)), Next::Wait);
+    assert_eq!(rest.next(), at(4_100), "it is looked at without any event");
+}
