@@ -23,6 +23,7 @@ fn contracts(out: &Path) -> Result<()> {
     for file in drivebay_codegen::generate(&contracts, Some("crate::server::codec::MessageCodec"), out)? {
         println!("cargo:rerun-if-changed={}", file.display());
     }
+    drivebay_codegen::generate_own(&Path::new("proto").join(drivebay_codegen::OWN), out)?;
     println!("cargo:rerun-if-changed=proto");
     println!("cargo:rerun-if-changed=wit");
     Ok(())

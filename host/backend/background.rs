@@ -38,7 +38,7 @@ pub(super) async fn run(backend: Arc<Backend>) {
             due = named;
             ask_at = next.unwrap_or(u64::MAX).clamp(clock.now() + 1, clock.now() + millis(ASK_EVERY));
         }
-        for work in schedule.start(clock.now(), backend.config.background.budget) {
+        for work in schedule.start(clock.now(), backend.config().background.budget) {
             let locks = due.iter().find(|d| d.work.id == work.id).map(|d| d.locks.clone()).unwrap_or_default();
             start(&backend, work.id, locks, report.clone());
         }
@@ -93,13 +93,16 @@ fn wall_now() -> WitInstant {
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
     let Ok(lease) = backend.lease() else { return (Vec::new(), None) };
+    if !lease.own.has_background() {
+        return (Vec::new(), None);
+    }
     let wall = lease.around.limits.wall.of(Duty::Step);
     let context = Arc::new(CallContext::new(call_id::next(), "list-due", Duty::Step, wall));
-    let Some(_slot) = backend.budget.take(Share::Own) else { return (Vec::new(), None) };
+    let Some(_slot) = backend.take(Share::Own) else { return (Vec::new(), None) };
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
         Err(fault) => {
-            tracing::warn!(backend = backend.config.name, %fault, detail = fault.detail, "list-due failed");
+            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
             return (Vec::new(), None);
         }
     };
@@ -113,11 +116,11 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
         }
         Ok(None) => (Vec::new(), None),
         Ok(Some(Err(error))) => {
-            tracing::warn!(backend = backend.config.name, message = error.message, "list-due failed");
+            tracing::warn!(backend = backend.name, message = error.message, "list-due failed");
             (Vec::new(), None)
         }
         Err(fault) => {
-            tracing::warn!(backend = backend.config.name, %fault, detail = fault.detail, "list-due failed");
+            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
             backend.health.doubt();
             (Vec::new(), None)
         }
@@ -163,11 +166,11 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
     let Ok(_exclusive) = backend.locks.try_lock(&exclusive, &holder) else { return Ended::PutOff };
     let Ok(shared) = backend.locks.try_lock(&shared, &holder) else { return Ended::PutOff };
     let context = Arc::new(context.sharing(Arc::new(shared)));
-    let Some(_slot) = backend.budget.take(Share::Own) else { return Ended::PutOff };
+    let Some(_slot) = backend.take(Share::Own) else { return Ended::PutOff };
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
         Err(fault) => {
-            tracing::warn!(backend = backend.config.name, work = id, %fault, detail = fault.detail, "background step failed");
+            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
             return Ended::Failed;
         }
     };
@@ -185,11 +188,11 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
         Ok(None) => Ended::Done,
         Ok(Some(Err(error))) => {
             let message = crate::observe::text::tame(&error.message, 1024);
-            tracing::warn!(backend = backend.config.name, work = id, message, "background step failed");
+            tracing::warn!(backend = backend.name, work = id, message, "background step failed");
             Ended::Failed
         }
         Err(fault) => {
-            tracing::warn!(backend = backend.config.name, work = id, %fault, detail = fault.detail, "background step failed");
+            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
             backend.health.doubt();
             Ended::Failed
         }

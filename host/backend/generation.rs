@@ -1,13 +1,19 @@
 //! One loaded version of a backend: code, settings, grants and limits together, ready to serve.
 //! Hands out instances by the operator's policy; decides nothing about calls.
 
+use std::collections::BTreeSet;
 use std::fmt;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::time::Instant;
+use tokio_util::task::TaskTracker;
+use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::facts::Facts;
-use crate::config::InstancePolicy;
+use super::gate::Profile;
+use super::lifecycle::Tally;
+use crate::config::{BackendConfig, InstancePolicy};
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
 use crate::sandbox::instance::{Live, Program};
@@ -27,15 +33,53 @@ pub struct Generation {
     pub own: OwnExports,
     /// What its instances share.
     pub around: Arc<Surroundings>,
+    /// The configuration that it was made with.
+    pub config: Arc<BackendConfig>,
     program: Program,
-    policy: InstancePolicy,
     idle: Mutex<Vec<Live>>,
+    /// It serves no new calls, so instances are not kept.
+    retired: AtomicBool,
+    calls: TaskTracker,
+    ended: AtomicU64,
+    bad: AtomicU64,
+}
+
+/// A call's hold on the generation that it runs on: every later step of the call sees this one, and it
+/// drains until the last hold is let go.
+#[derive(Debug)]
+pub struct Lease {
+    generation: Arc<Generation>,
+    _call: TaskTrackerToken,
+}
+
+impl Lease {
+    /// Whether it holds this very generation.
+    pub(super) fn is_of(&self, generation: &Arc<Generation>) -> bool {
+        Arc::ptr_eq(&self.generation, generation)
+    }
+}
+
+impl std::ops::Deref for Lease {
+    type Target = Generation;
+
+    fn deref(&self) -> &Generation {
+        &self.generation
+    }
 }
 
 impl fmt::Debug for Generation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Generation").field("digest", &self.digest).finish_non_exhaustive()
     }
+}
+
+/// How a call ended, as far as its generation is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    /// With an answer, a refusal, or for a reason of the host's.
+    Well,
+    /// In a trap, a limit, a timeout or a malformed answer.
+    Bad,
 }
 
 /// The parts of a generation.
@@ -46,7 +90,7 @@ pub(super) struct Parts {
     pub own: OwnExports,
     pub around: Arc<Surroundings>,
     pub program: Program,
-    pub policy: InstancePolicy,
+    pub config: Arc<BackendConfig>,
 }
 
 impl Generation {
@@ -58,9 +102,71 @@ impl Generation {
             own: parts.own,
             around: parts.around,
             program: parts.program,
-            policy: parts.policy,
+            config: parts.config,
             idle: Mutex::new(Vec::new()),
+            retired: AtomicBool::new(false),
+            calls: TaskTracker::new(),
+            ended: AtomicU64::new(0),
+            bad: AtomicU64::new(0),
         }
+    }
+
+    /// A hold for a call.
+    pub(super) fn lease(self: Arc<Self>) -> Lease {
+        let call = self.calls.token();
+        Lease { generation: self, _call: call }
+    }
+
+    /// What the gate compares.
+    pub fn profile(&self) -> Profile {
+        let Facts { name, version, abilities, state_version: (writes, reads_from), .. } = &self.facts;
+        let interfaces = abilities.interfaces().map(|interface| interface.name().to_owned());
+        let features = abilities.features().map(|feature| feature.name().to_owned());
+        let abilities: BTreeSet<_> = interfaces.chain(features).collect();
+        let (name, version) = (name.clone(), version.clone());
+        Profile { name, version, abilities, writes: *writes, reads_from: *reads_from }
+    }
+
+    /// Notes how a call ended.
+    pub fn note(&self, end: CallEnd) {
+        self.ended.fetch_add(1, Ordering::Relaxed);
+        if end == CallEnd::Bad {
+            self.bad.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// How its calls have ended so far.
+    pub fn tally(&self) -> Tally {
+        Tally { calls: self.ended.load(Ordering::Relaxed), bad: self.bad.load(Ordering::Relaxed) }
+    }
+
+    /// Calls under way, and instances that wait for the next.
+    pub fn instances(&self) -> usize {
+        self.calls.len() + self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
+    }
+
+    /// It is to serve, perhaps again.
+    pub(super) fn serve(&self) {
+        self.calls.reopen();
+        self.retired.store(false, Ordering::Relaxed);
+    }
+
+    /// It serves no new calls: instances that wait are let go.
+    pub(super) fn retire(&self) {
+        self.calls.close();
+        self.retired.store(true, Ordering::Relaxed);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+    }
+
+    /// Resolves when it is retired and no call holds it.
+    pub(super) fn drained(self: &Arc<Self>) -> impl Future<Output = ()> + Send + 'static {
+        let calls = self.calls.clone();
+        async move { calls.wait().await }
+    }
+
+    /// Whether no call holds it.
+    pub(super) fn is_idle(&self) -> bool {
+        self.calls.is_empty()
     }
 
     /// An instance for a call: a used one that the policy still allows, or a new one.
@@ -79,16 +185,16 @@ impl Generation {
 
     /// Gives an instance back after a call that it served without a fault.
     pub fn leave(&self, mut live: Live) {
-        let InstancePolicy::Reuse { calls, .. } = self.policy else { return };
+        let InstancePolicy::Reuse { calls, .. } = self.config.instances else { return };
         live.uses += 1;
-        if live.uses < calls {
+        if live.uses < calls && !self.retired.load(Ordering::Relaxed) {
             live.idle_since = Instant::now();
             self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(live);
         }
     }
 
     fn take_idle(&self) -> Option<Live> {
-        let InstancePolicy::Reuse { idle, .. } = self.policy else { return None };
+        let InstancePolicy::Reuse { idle, .. } = self.config.instances else { return None };
         let now = Instant::now();
         let mut pool = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The last one given back is the warmest; the first ones are the oldest.

@@ -5,15 +5,14 @@
 use std::sync::Arc;
 
 use super::Backend;
+use super::environment::{Environment, files, jobs, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
-use super::launch::{Environment, files, surroundings};
 use super::loader::{self, Refused, answered, ask};
 use crate::config::BackendConfig;
 use crate::observe::text::tame;
 use crate::sandbox::bindings::exports::drivebay::backend::identity::{Description, Need};
 use crate::sandbox::loading::{Loader, Shape};
-use crate::sandbox::own::OwnExports;
 use crate::sandbox::store::View;
 use crate::wire::{Exports, Feature};
 
@@ -94,9 +93,9 @@ async fn look(
     };
     seen.shape = Some(Shape::of_program(&program));
     loader::check_pin(&config, &seen.digest)?;
-    let own = OwnExports::find(&program).map_err(|e| Refused::NoBackend(format!("{e:#}")))?;
+    let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
-    let around = Arc::new(surroundings(&config, environment, &files(&config)?, View::ReadOnly)?);
+    let around = Arc::new(surroundings(&config, environment, &files(&config, &jobs(&config))?, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     let said = answered("describe", own.describe(&mut live).await)?;
     let given = Given::of(&config);
@@ -108,9 +107,9 @@ async fn look(
         Some(node) => facts.with_node(answered("get-node", Ok(node))?, given)?,
         None => facts,
     };
-    let (digest, policy) = (seen.digest.clone(), config.instances);
-    let generation = Generation::new(Parts { digest, facts, exports, own, around, program, policy });
-    let backend = Backend::new(config, None);
+    let (digest, config) = (seen.digest.clone(), Arc::new(config));
+    let parts = Parts { digest, facts, exports, own, around, program, config: Arc::clone(&config) };
+    let (backend, generation) = (Backend::new(config), Generation::new(parts));
     backend.current.store(Some(Arc::new(generation)));
     seen.described = Some(Described { backend: Arc::new(backend), wants, unknown_features });
     missing.map_or(Ok(()), |error| Err(error.into()))

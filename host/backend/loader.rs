@@ -11,14 +11,16 @@ use sha2::{Digest, Sha256};
 
 use super::call_id;
 use super::facts::{FactError, Facts, Given};
+use super::gate::{Refusal, RefusalId};
 use super::generation::{Generation, Parts};
+use super::signature::{self, Claim, SignatureError};
 use crate::config::{BackendConfig, ComponentSource};
 use crate::sandbox::cache::CodeCache;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
 use crate::sandbox::instance::{Live, Program};
 use crate::sandbox::limits::Duty;
-use crate::sandbox::loading::{LoadError, Loader};
+use crate::sandbox::loading::{LoadError, Loader, Shape};
 use crate::sandbox::own::{Answer, OwnExports};
 use crate::sandbox::store::Surroundings;
 use crate::wire::Exports;
@@ -48,9 +50,25 @@ pub enum Refused {
         /// What it should be.
         pinned: String,
     },
+    /// It is not signed by whom the configuration demands.
+    #[error("its signature {path}: {source}")]
+    Signature {
+        /// The signature's file.
+        path: String,
+        /// What is wrong.
+        source: SignatureError,
+    },
+    /// The configuration demands a signature, and there is none.
+    #[error("the configuration demands a signature, and there is no {0}")]
+    Unsigned(String),
     /// It cannot be loaded.
     #[error(transparent)]
     Load(#[from] LoadError),
+    /// It exports the contract in another version.
+    #[error(
+        "it was built for another version of the contract: it does not export drivebay:backend/identity@0.1.0 ({0})"
+    )]
+    Contract(String),
     /// It exports no identity.
     #[error("it is no backend: it does not export drivebay:backend/identity@0.1.0 ({0})")]
     NoBackend(String),
@@ -60,7 +78,7 @@ pub enum Refused {
     /// What it says of itself is refused.
     #[error(transparent)]
     Facts(#[from] FactError),
-    /// It answered an error when asked who it is.
+    /// It answered an error when asked who it is, how it feels or whether it is well.
     #[error("{call} failed: {message}")]
     Refusal {
         /// The function.
@@ -68,7 +86,7 @@ pub enum Refused {
         /// Its words.
         message: String,
     },
-    /// It crashed when asked who it is.
+    /// It crashed when asked.
     #[error("{call}: {fault} ({})", .fault.detail)]
     Fault {
         /// The function.
@@ -118,11 +136,39 @@ fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
 
 /// SHA-256 in hexadecimal.
 pub fn digest_of(bytes: &[u8]) -> String {
+    hexadecimal(&Sha256::digest(bytes))
+}
+
+pub(super) fn hexadecimal(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
-    Sha256::digest(bytes).iter().fold(String::with_capacity(64), |mut hex, byte| {
+    bytes.iter().fold(String::with_capacity(64), |mut hex, byte| {
         let _ = write!(hex, "{byte:02x}");
         hex
     })
+}
+
+impl Refused {
+    /// Its row in the table of refusals.
+    pub fn refusal(&self) -> Refusal {
+        let id = match self {
+            Self::Unreadable { .. } => RefusalId::Unreadable,
+            Self::Digest { .. } => RefusalId::Digest,
+            Self::Unsigned(_) => RefusalId::Unsigned,
+            Self::Signature { .. } => RefusalId::Signature,
+            Self::Load(LoadError::Broken(_)) => RefusalId::Broken,
+            Self::Load(LoadError::Precompiled | LoadError::CoreModule | LoadError::Link(_)) | Self::NoBackend(_) => {
+                RefusalId::Foreign
+            }
+            Self::Load(LoadError::Contract(_)) | Self::Contract(_) | Self::Types(_) => RefusalId::Contract,
+            Self::Load(LoadError::Engine(_)) | Self::Surroundings(_) => RefusalId::Surroundings,
+            Self::Facts(FactError::Grants(_)) => RefusalId::Grants,
+            Self::Refusal { call: "probe", .. } | Self::Fault { call: "probe", .. } => RefusalId::Probe,
+            Self::Refusal { call: "self-test", .. } | Self::Fault { call: "self-test", .. } => RefusalId::SelfTest,
+            Self::Facts(_) | Self::Refusal { .. } | Self::Fault { .. } => RefusalId::Describe,
+            Self::Interrupted => RefusalId::Host,
+        };
+        Refusal::new(id, self.to_string())
+    }
 }
 
 /// What a generation is made from.
@@ -133,18 +179,97 @@ pub(super) struct Staging {
     pub look: Arc<Surroundings>,
     /// For serving.
     pub around: Arc<Surroundings>,
+    /// What is asked of it before it may serve.
+    pub trust: Trust,
+}
+
+/// What is asked of a component before it may serve, beyond who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Whether it is well, and whether the storage can be reached with it.
+    Nothing,
+    /// Whether it is well: nothing serves yet, and a storage that is away is no reason not to begin.
+    First,
+    /// It has served before.
+    Known,
 }
 
 /// Makes a generation of a component.
-pub(super) async fn stage(config: &BackendConfig, staging: Staging, bytes: Vec<u8>) -> Result<Generation, Refused> {
+pub(super) async fn stage(config: Arc<BackendConfig>, staging: Staging, bytes: Vec<u8>) -> Result<Generation, Refused> {
     let digest = digest_of(&bytes);
-    check_pin(config, &digest)?;
-    let Staging { loader, cache, look, around } = staging;
+    check_pin(&config, &digest)?;
+    let claim = check_signature(&config, &digest).await?;
+    let Staging { loader, cache, look, around, trust } = staging;
     let program = compile(loader, cache, bytes, digest.clone()).await?;
-    let own = OwnExports::find(&program).map_err(|e| Refused::NoBackend(format!("{e:#}")))?;
+    let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
-    let facts = facts(config, &look, &program, &own, &exports).await?;
-    Ok(Generation::new(Parts { digest, facts, exports, own, around, program, policy: config.instances }))
+    let facts = facts(&config, &look, &program, &own, &exports).await?;
+    if let Some((path, claim)) = claim
+        && (claim.name != facts.name || claim.version != facts.version)
+    {
+        let source = SignatureError::Format(format!("it is for {} {}", claim.name, claim.version));
+        return Err(Refused::Signature { path, source });
+    }
+    try_out(&look, &program, &own, trust).await?;
+    Ok(Generation::new(Parts { digest, facts, exports, own, around, program, config }))
+}
+
+/// The exports that the host calls.
+pub(super) fn own_exports(program: &Program) -> Result<OwnExports, Refused> {
+    OwnExports::find(program).map_err(|error| {
+        let exports = Shape::of_program(program).exports;
+        let other = exports.iter().find(|name| name.starts_with("drivebay:backend/") && !name.ends_with("@0.1.0"));
+        match other {
+            Some(other) => Refused::Contract(other.clone()),
+            None => Refused::NoBackend(format!("{error:#}")),
+        }
+    })
+}
+
+/// Asks whether it is well and can reach its storage.
+async fn try_out(look: &Arc<Surroundings>, program: &Program, own: &OwnExports, trust: Trust) -> Result<(), Refused> {
+    if trust != Trust::Known {
+        let mut live = ask(look, program, "self-test").await?;
+        let said = own.self_test(&mut live).await.map_err(|fault| Refused::Fault { call: "self-test", fault })?;
+        said.map_or(Ok(()), |said| answered("self-test", Ok(said)))?;
+    }
+    if trust == Trust::Nothing {
+        let mut live = ask(look, program, "probe").await?;
+        answered("probe", own.probe(&mut live).await)?;
+    }
+    Ok(())
+}
+
+/// A signature's or a key's file; what is no text is no signature either.
+async fn text_of(path: &Path) -> std::io::Result<String> {
+    let file = path.to_owned();
+    let bytes = tokio::task::spawn_blocking(move || read_file(&file)).await.map_err(std::io::Error::other)??;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The signature that the configuration demands, checked as far as the bytes go; and where it lies.
+async fn check_signature(config: &BackendConfig, digest: &str) -> Result<Option<(String, Claim)>, Refused> {
+    let ComponentSource::File(component) = &config.component else { return Ok(None) };
+    if config.signers.is_empty() {
+        return Ok(None);
+    }
+    let path = signature::beside(component);
+    let name = path.display().to_string();
+    let text = match text_of(&path).await {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Refused::Unsigned(name)),
+        Err(source) => return Err(Refused::Unreadable { path: name, source }),
+    };
+    let mut signers = Vec::new();
+    for path in &config.signers {
+        let key = text_of(path).await;
+        let key = key.map_err(|source| Refused::Unreadable { path: path.display().to_string(), source })?;
+        signers.push(key);
+    }
+    match signature::verify(&text, digest, &signers) {
+        Ok(claim) => Ok(Some((name, claim))),
+        Err(source) => Err(Refused::Signature { path: name, source }),
+    }
 }
 
 /// Whether the operator allows this very component.

@@ -4,91 +4,171 @@
 mod attached;
 mod background;
 pub mod call_id;
+mod driver;
+mod environment;
 mod facts;
 pub mod gate;
 mod generation;
 mod health;
 mod inspect;
-mod launch;
+mod life;
 pub mod lifecycle;
 mod loader;
 mod schedule;
+pub mod signature;
+mod status;
 pub mod watch;
 
 use std::sync::Arc;
 
-use arc_swap::ArcSwapOption;
+use arc_swap::{ArcSwap, ArcSwapOption};
+use tokio::sync::{Notify, watch as channel};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use attached::Attached;
+pub use driver::{Command, Control, Wait, start};
+pub use environment::Environment;
 pub use facts::{FactError, Facts};
-pub use generation::Generation;
+pub use generation::{CallEnd, Generation, Lease};
 pub use health::{Health, Readiness};
 pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
-pub use launch::{Environment, start};
 pub use loader::{Refused, component_bytes, digest_of};
+pub use status::Status;
 
+use crate::admission::budget::{Share, Slot};
 use crate::admission::{Budget, LockTable};
 use crate::config::BackendConfig;
 use crate::error::NotReady;
 use crate::files::Drained;
-use crate::node::Node;
 
 /// A backend while the host runs.
 #[derive(Debug)]
 pub struct Backend {
-    /// What the operator configured.
-    pub config: BackendConfig,
+    /// The operator's name for it.
+    pub name: String,
     /// Who uses which object.
     pub locks: LockTable,
-    /// How many calls are under way.
-    pub budget: Budget,
     /// How it feels.
     pub health: Health,
-    /// Node work, if granted and possible here.
-    pub node: Option<Node>,
+    config: ArcSwap<BackendConfig>,
+    /// How many calls are under way, on all generations together.
+    budget: ArcSwap<Budget>,
     current: ArcSwapOption<Generation>,
+    /// Why no calls are taken; none: they are.
+    closed: ArcSwapOption<String>,
+    doors: channel::Sender<Doors>,
+    status: ArcSwap<Status>,
+    /// A call of a generation on trial has ended badly.
+    bad_end: Notify,
     tasks: TaskTracker,
     /// Calls that are answered, and whose host operations are still to end.
     settling: TaskTracker,
     closing: CancellationToken,
 }
 
-/// A call's hold on the generation it runs on: every later step of the call sees this one.
-pub type Lease = Arc<Generation>;
+/// What is to become of a backend's sockets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Doors {
+    /// Whether there is something to serve.
+    pub open: bool,
+    /// Connections of an earlier turn are to be closed, so that clients read the capabilities again (D9).
+    pub turn: u64,
+}
 
 impl Backend {
-    fn new(config: BackendConfig, node: Option<Node>) -> Self {
+    fn new(config: Arc<BackendConfig>) -> Self {
         Self {
+            name: config.name.clone(),
             locks: LockTable::new(),
-            budget: Budget::new(config.limits.calls),
             health: Health::new(),
-            node,
+            budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),
+            closed: ArcSwapOption::empty(),
+            doors: channel::Sender::new(Doors::default()),
+            status: ArcSwap::from_pointee(Status::nothing(&config.name)),
+            bad_end: Notify::new(),
             tasks: TaskTracker::new(),
             settling: TaskTracker::new(),
             closing: CancellationToken::new(),
-            config,
+            config: ArcSwap::new(config),
         }
     }
 
+    /// What the operator wants now. What serves was made with `Generation::config`.
+    pub fn config(&self) -> Arc<BackendConfig> {
+        self.config.load_full()
+    }
+
+    /// What can be told of it now.
+    pub fn status(&self) -> Arc<Status> {
+        self.status.load_full()
+    }
+
+    /// The state of its sockets, now and as it changes.
+    pub fn doors(&self) -> channel::Receiver<Doors> {
+        self.doors.subscribe()
+    }
+
     /// The present generation, if there is one.
-    pub fn generation(&self) -> Option<Lease> {
+    pub fn generation(&self) -> Option<Arc<Generation>> {
         self.current.load_full()
+    }
+
+    /// A hold on the present generation, whether or not calls are taken.
+    fn hold(&self) -> Option<Lease> {
+        loop {
+            let lease = self.generation()?.lease();
+            // A swap between the two steps may have found no calls on the old one: then it is not held.
+            if self.current.load().as_ref().is_some_and(|current| lease.is_of(current)) {
+                return Some(lease);
+            }
+        }
     }
 
     /// The generation that a new call runs on.
     ///
     /// # Errors
-    /// When none is loaded, recovery is not over, or the host is shutting down.
+    /// When none is loaded, recovery is not over, the operator wants no calls, or the host is shutting down.
     pub fn lease(&self) -> Result<Lease, NotReady> {
         if self.closing.is_cancelled() {
             return Err(NotReady::ShuttingDown);
         }
         self.health.admits_calls()?;
-        self.generation().ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))
+        let lease = self.hold().ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))?;
+        // After the hold, so that whoever closes and then waits for all holds has seen every call.
+        match &*self.closed.load() {
+            Some(why) => Err(NotReady::Closed(why.as_str().to_owned())),
+            None => Ok(lease),
+        }
+    }
+
+    /// Takes a place in the budget, or says that there is none now.
+    pub fn take(&self, share: Share) -> Option<Slot> {
+        self.budget.load().take(share)
+    }
+
+    /// Notes how a call ended.
+    pub fn note(&self, lease: &Lease, end: CallEnd) {
+        lease.note(end);
+        if end == CallEnd::Bad {
+            self.bad_end.notify_one();
+        }
+    }
+
+    /// Lets a generation serve from now on: the swap.
+    fn activate(&self, generation: Arc<Generation>) {
+        generation.serve();
+        if self.generation().is_none_or(|old| old.config.limits.calls != generation.config.limits.calls) {
+            self.budget.store(Arc::new(Budget::new(generation.config.limits.calls)));
+        }
+        self.current.store(Some(generation));
+    }
+
+    /// Takes no calls, for this reason; none: takes them.
+    fn close(&self, why: Option<String>) {
+        self.closed.store(why.map(Arc::new));
     }
 
     /// Runs the work of a call, whatever becomes of the connection it came through. The only place
@@ -130,8 +210,9 @@ impl Backend {
         self.closing.cancel();
         self.tasks.close();
         self.settling.close();
-        let ends = Instant::now() + self.config.drain;
-        let _late_ones_may_wait_for_a_job = timeout_at(ends - self.config.drain / 4, self.tasks.wait()).await;
+        let time = self.config().drain;
+        let ends = Instant::now() + time;
+        let _late_ones_may_wait_for_a_job = timeout_at(ends - time / 4, self.tasks.wait()).await;
         self.stop_jobs(ends).await;
         timeout_at(ends, async { tokio::join!(self.tasks.wait(), self.settling.wait()) }).await.is_ok()
     }
@@ -141,7 +222,7 @@ impl Backend {
         let files = generation.around.files.clone();
         let drained = tokio::task::spawn_blocking(move || files.drain(ends.into_std())).await;
         if let Ok(Drained::Left(left)) = drained {
-            tracing::warn!(backend = self.config.name, left, "jobs did not stop in time; they are cut off");
+            tracing::warn!(backend = self.name, left, "jobs did not stop in time; they are cut off");
         }
     }
 

@@ -1,13 +1,17 @@
 //! The command line: one file a subcommand. Turns words into calls of the library and results into
 //! exit statuses: 0 done, 1 the thing asked for failed, 2 wrong usage or configuration.
 
+mod admin;
 mod call;
 mod check;
 mod conform;
 mod demo;
+mod keys;
 mod serve;
 
+use std::pin::Pin;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use tracing_subscriber::filter::{ParseError, Targets};
@@ -77,6 +81,24 @@ enum Command {
     Check(check::Args),
     /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
     Conform(Box<drivebay_conformance::Args>),
+    /// Tell how the backends of a running host are.
+    Status(admin::status::Args),
+    /// Tell which generations of a backend there were, newest first.
+    History(admin::history::Args),
+    /// Load what is there now, through the same gate as any change.
+    Reload(admin::command::Reload),
+    /// Go back to the generation that served before this one.
+    Rollback(admin::command::Rollback),
+    /// Allow one component alone.
+    Pin(admin::command::Pin),
+    /// Take no more calls; those under way end.
+    Drain(admin::command::Close),
+    /// Take no more calls and close the sockets.
+    Stop(admin::command::Close),
+    /// Make a pair of keys for signing components.
+    Keygen(keys::Keygen),
+    /// Sign a component.
+    Sign(keys::Sign),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -106,6 +128,15 @@ pub fn main() -> ExitCode {
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args).into(),
         Command::Conform(args) => conform::run(&args).into(),
+        Command::Status(args) => admin::status::run(&args).into(),
+        Command::History(args) => admin::history::run(&args).into(),
+        Command::Reload(args) => admin::command::reload(&args).into(),
+        Command::Rollback(args) => admin::command::rollback(&args).into(),
+        Command::Pin(args) => admin::command::pin(&args).into(),
+        Command::Drain(args) => admin::command::drain(&args).into(),
+        Command::Stop(args) => admin::command::stop(&args).into(),
+        Command::Keygen(args) => keys::keygen(&args).into(),
+        Command::Sign(args) => keys::sign(&args).into(),
         Command::Completions { shell } => {
             clap_complete::generate(shell, &mut Cli::command(), "drivebay", &mut std::io::stdout());
             ExitCode::SUCCESS
@@ -145,6 +176,22 @@ pub(crate) fn print(line: &str) {
 /// The runtime that commands run on.
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
     tokio::runtime::Builder::new_multi_thread().enable_all().build()
+}
+
+/// Resolves, each time that it is called, when the process is told to read its configuration again: SIGHUP.
+/// Caught from this call on.
+pub(crate) fn told_to_reread() -> impl FnMut() -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hangups = signal(SignalKind::hangup()).ok().map(|signal| Arc::new(tokio::sync::Mutex::new(signal)));
+    move || {
+        let hangups = hangups.clone();
+        Box::pin(async move {
+            match hangups {
+                Some(hangups) => drop(hangups.lock().await.recv().await),
+                None => std::future::pending().await,
+            }
+        })
+    }
 }
 
 /// Resolves when the process is told to end: SIGTERM or Ctrl-C. Both are caught from this call on, so

@@ -7,9 +7,9 @@ use clap::Parser;
 use super::{Exit, say};
 use crate::config::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    InstancePolicy, Problems, SOCKET_MODE, Sockets, source, units,
+    InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, source, units,
 };
-use crate::host::Host;
+use crate::host::{Host, Source};
 use crate::sandbox::limits::Limits;
 
 const EXAMPLES: &str = "Examples:
@@ -63,7 +63,13 @@ pub(crate) fn run(args: &Args) -> Exit {
         None => from_args(args),
     };
     match config {
-        Ok(config) => serve(config),
+        Ok(config) => {
+            let source = match &args.config {
+                Some(path) => Source::File(path.clone(), config.host.clone()),
+                None => Source::Arguments,
+            };
+            serve(config, source)
+        }
         Err(error) => {
             say(&error.to_string());
             Exit::Usage
@@ -71,7 +77,7 @@ pub(crate) fn run(args: &Args) -> Exit {
     }
 }
 
-fn serve(config: Config) -> Exit {
+fn serve(config: Config, source: Source) -> Exit {
     let node = match Host::spawn_helper(&config) {
         Ok(node) => node,
         Err(error) => {
@@ -82,7 +88,8 @@ fn serve(config: Config) -> Exit {
     let served = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
         runtime.block_on(async {
             let stop = super::asked_to_stop();
-            Host::start(config, node).await?.serve_until(stop).await
+            let again = super::told_to_reread();
+            Host::start(config, node).await?.serve_following(source, again, stop).await
         })
     });
     match served {
@@ -117,6 +124,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         alpha: true,
         legacy_condition: false,
         digest: None,
+        signers: Vec::new(),
         grants: Grants {
             directories: args
                 .directory
@@ -129,6 +137,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,
         drain: DRAIN,
+        trial: TRIAL,
         background: BackgroundConfig::default(),
     };
     let host = HostConfig {

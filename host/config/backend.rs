@@ -3,6 +3,8 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
+
 use crate::sandbox::limits::Limits;
 
 /// A backend and everything it is given.
@@ -24,6 +26,8 @@ pub struct BackendConfig {
     pub legacy_condition: bool,
     /// The only digest that may be loaded, as `sha256:…`.
     pub digest: Option<String>,
+    /// Files with the public keys of whoever may sign it; empty: no signature is asked for.
+    pub signers: Vec<PathBuf>,
     /// What it may use beyond computing.
     pub grants: Grants,
     /// How much it may use.
@@ -32,8 +36,44 @@ pub struct BackendConfig {
     pub instances: InstancePolicy,
     /// How long calls may go on when the host stops or swaps.
     pub drain: Duration,
+    /// How long a new generation is on trial.
+    pub trial: Duration,
     /// Background work.
     pub background: BackgroundConfig,
+}
+
+/// What a component is given: with its code, all that makes a generation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Given {
+    node_id: Option<String>,
+    settings: Vec<(String, String)>,
+    alpha: bool,
+    legacy_condition: bool,
+    grants: Grants,
+    limits: Limits,
+    instances: InstancePolicy,
+}
+
+impl BackendConfig {
+    /// What a component is given by this configuration.
+    pub fn given(&self) -> Given {
+        Given {
+            node_id: self.node_id.clone(),
+            settings: self.settings.clone(),
+            alpha: self.alpha,
+            legacy_condition: self.legacy_condition,
+            grants: self.grants.clone(),
+            limits: self.limits.clone(),
+            instances: self.instances,
+        }
+    }
+
+    /// The same backend, giving what is given here.
+    #[must_use]
+    pub fn giving(&self, given: Given) -> Self {
+        let Given { node_id, settings, alpha, legacy_condition, grants, limits, instances } = given;
+        Self { node_id, settings, alpha, legacy_condition, grants, limits, instances, ..self.clone() }
+    }
 }
 
 /// Where a component comes from.
@@ -64,7 +104,7 @@ pub struct Sockets {
 pub const SOCKET_MODE: u32 = 0o600;
 
 /// What the operator allows.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Grants {
     /// Directories that the component sees.
     pub directories: Vec<DirectoryGrant>,
@@ -75,7 +115,7 @@ pub struct Grants {
 }
 
 /// A directory of the host under a path of the component.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DirectoryGrant {
     /// Where it is.
     pub host: PathBuf,
@@ -86,7 +126,7 @@ pub struct DirectoryGrant {
 }
 
 /// An origin that HTTP requests may go to.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct HttpGrant {
     /// `scheme://host:port`.
     pub origin: String,
@@ -95,7 +135,7 @@ pub struct HttpGrant {
 }
 
 /// How instances are used.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub enum InstancePolicy {
     /// A new one for every call.
     #[default]
@@ -122,5 +162,8 @@ impl Default for BackgroundConfig {
     }
 }
 
-/// How long calls may go on when the host stops.
+/// How long calls may go on when the host stops or swaps.
 pub const DRAIN: Duration = Duration::from_mins(1);
+
+/// How long a new generation is on trial: a minute of a cluster's calls shows what crashes.
+pub const TRIAL: Duration = Duration::from_mins(1);

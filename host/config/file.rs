@@ -8,7 +8,7 @@ use serde::Deserialize;
 
 use super::backend::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, HttpGrant, InstancePolicy,
-    SOCKET_MODE, Sockets,
+    SOCKET_MODE, Sockets, TRIAL,
 };
 use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, units};
 use crate::sandbox::limits::Limits;
@@ -45,6 +45,8 @@ struct BackendSection {
     legacy_condition: Option<bool>,
     digest: Option<String>,
     #[serde(default)]
+    signers: Vec<PathBuf>,
+    #[serde(default)]
     grants: GrantsSection,
     #[serde(default)]
     limits: BTreeMap<String, toml::Value>,
@@ -52,6 +54,8 @@ struct BackendSection {
     instances: InstancesSection,
     #[serde(default)]
     drain: TimeSection,
+    #[serde(default)]
+    trial: TimeSection,
     #[serde(default)]
     background: BackgroundSection,
 }
@@ -177,6 +181,9 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
     {
         problems.add(format!("{place}.digest: write sha256: and 64 hexadecimal digits"));
     }
+    if section.signers.iter().any(|path| !path.is_absolute()) {
+        problems.add(format!("{place}.signers: each must be an absolute path of a public key"));
+    }
     let settings = settings(section.settings, &place, problems);
     BackendConfig {
         component: source(&section.component),
@@ -189,7 +196,9 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
         grants: grants(section.grants, &place, problems),
         limits: limits(section.limits, &place, problems),
         instances: instances(section.instances, &place, problems),
+        signers: section.signers,
         drain: time_or(section.drain.time, DRAIN, &format!("{place}.drain.time"), problems),
+        trial: time_or(section.trial.time, TRIAL, &format!("{place}.trial.time"), problems),
         background: BackgroundConfig {
             budget: section.background.budget.unwrap_or(BackgroundConfig::default().budget).max(1),
         },

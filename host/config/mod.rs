@@ -11,8 +11,8 @@ pub(crate) mod units;
 use std::path::PathBuf;
 
 pub use backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, HttpGrant, InstancePolicy,
-    SOCKET_MODE, Sockets,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, InstancePolicy,
+    SOCKET_MODE, Sockets, TRIAL,
 };
 pub(crate) use file::source;
 pub use problems::{ConfigError, Problems};

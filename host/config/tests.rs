@@ -17,6 +17,7 @@ addons = "unix:///run/x/addons.sock"
 node-id = "worker-1"
 settings = { pool = "/pool", workers = 3, fast = true }
 alpha = false
+signers = ["/etc/x/vendor.pub"]
 digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 [backend.grants]
 directories = [{ host = "/srv/pool", guest = "/pool", write = true }]
@@ -30,6 +31,8 @@ change-time = "2m"
 reuse = { calls = 1000, idle = "30s" }
 [backend.drain]
 time = "5s"
+[backend.trial]
+time = "7s"
 [backend.background]
 budget = 3
 "#;
@@ -47,6 +50,8 @@ fn everything_is_read() {
     assert_eq!(backend.grants.http[1].login, ["/api/login"]);
     assert!(!backend.alpha && !backend.legacy_condition);
     assert_eq!((backend.drain, backend.background.budget), (Duration::from_secs(5), 3));
+    assert_eq!((backend.trial, backend.signers.len()), (Duration::from_secs(7), 1));
+    assert_eq!(backend.giving(backend.given()), *backend);
 }
 
 #[test]

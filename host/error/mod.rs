@@ -64,6 +64,9 @@ pub enum NotReady {
     /// Recovery after the start has not succeeded yet.
     #[error("the backend is still recovering from a restart: {0}")]
     Recovering(String),
+    /// The operator wants no calls to be taken, or a rollback is under way.
+    #[error("the backend takes no calls: {0}")]
+    Closed(String),
     /// As many calls as allowed are under way.
     #[error("too many calls are under way; try again later")]
     Overloaded,
@@ -149,7 +152,7 @@ impl CallError {
     /// Whether the backend misbehaved, as opposed to saying no.
     pub const fn is_backend_fault(&self) -> bool {
         match self {
-            Self::Fault(fault) => !matches!(fault.kind, FaultKind::Pool | FaultKind::Host),
+            Self::Fault(fault) => !matches!(fault.kind, FaultKind::Pool | FaultKind::Host | FaultKind::Drained),
             Self::BadAnswer(_) => true,
             Self::Invalid(_)
             | Self::Unsupported(_)

@@ -48,6 +48,7 @@ pub const fn code(family: Family, error: &CallError) -> Code {
         CallError::NotReady(
             NotReady::NotLoaded(_)
             | NotReady::Recovering(_)
+            | NotReady::Closed(_)
             | NotReady::Overloaded
             | NotReady::ShuttingDown
             | NotReady::Node(_),
@@ -111,6 +112,17 @@ pub fn undecodable() -> Status {
 /// A method or service that does not exist.
 pub fn unknown_method(path: &str) -> Status {
     Status::new(Code::Unimplemented, format!("there is no method {}", tame(path, 256)))
+}
+
+/// A backend that an operator names and the host does not have.
+pub fn unknown_backend(name: &str, known: &[String]) -> Status {
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Status::new(Code::NotFound, format!("there is no backend \"{}\"; there are: {known}", tame(name, 256)))
+}
+
+/// An operator's request that breaks a rule.
+pub fn malformed(words: &'static str) -> Status {
+    Status::new(Code::InvalidArgument, words)
 }
 
 /// A request that is no gRPC call.

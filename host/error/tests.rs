@@ -10,7 +10,7 @@ use crate::wire::{BadAnswer, Interface, Invalid};
 
 const FAMILIES: [Family; 3] = [Family::Changing, Family::Reading, Family::Replication];
 
-const FAULTS: [FaultKind; 12] = [
+const FAULTS: [FaultKind; 13] = [
     FaultKind::Trap,
     FaultKind::Stack,
     FaultKind::Cpu,
@@ -22,6 +22,7 @@ const FAULTS: [FaultKind; 12] = [
     FaultKind::Pool,
     FaultKind::Directory,
     FaultKind::Exit,
+    FaultKind::Drained,
     FaultKind::Host,
 ];
 
@@ -58,6 +59,7 @@ fn all() -> Vec<CallError> {
         CallError::Busy(conflict()),
         CallError::NotReady(NotReady::NotLoaded("x".into())),
         CallError::NotReady(NotReady::Recovering("x".into())),
+        CallError::NotReady(NotReady::Closed("x".into())),
         CallError::NotReady(NotReady::Overloaded),
         CallError::NotReady(NotReady::ShuttingDown),
         CallError::NotReady(NotReady::Node("x".into())),

@@ -1,31 +1,34 @@
 //! A host: configuration in, sockets out. Puts the parts together and takes them apart in the right
 //! order; knows nothing of calls.
 
+mod configuration;
+mod doorway;
 mod helper;
+mod registry;
 
 use std::future::Future;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::pin::Pin;
 use std::sync::Arc;
 
 use anyhow::{Context, Result, bail};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::backend::{self, Backend, Environment};
+pub use self::configuration::Source;
+use self::registry::Registry;
+use crate::admin;
+use crate::backend::{Backend, Environment};
 use crate::config::{BackendConfig, Config};
 use crate::node::{self, Node};
-use crate::rpc::{Front, Role};
 use crate::sandbox::cache::CodeCache;
-use crate::server;
 use crate::state::EmbeddedStore;
 
 /// A running host.
 #[derive(Debug)]
 pub struct Host {
-    backends: Vec<Arc<Backend>>,
-    /// Those that it listens on: it removes no others.
-    sockets: Vec<PathBuf>,
-    servers: TaskTracker,
+    registry: Registry,
+    tasks: TaskTracker,
     ending: CancellationToken,
 }
 
@@ -45,22 +48,23 @@ impl Host {
         Ok(Some(node))
     }
 
-    /// Loads all backends and opens their sockets.
+    /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
+    /// one, and the others are served meanwhile.
     ///
     /// # Errors
-    /// When the state directory cannot be used, a backend cannot be loaded, or a socket not bound.
+    /// When the state directory cannot be used, a socket not bound, or no backend at all be loaded.
     pub async fn start(config: Config, node: Option<Node>) -> Result<Self> {
         let environment = environment(&config, node).await?;
-        let mut host = Self {
-            backends: Vec::new(),
-            sockets: Vec::new(),
-            servers: TaskTracker::new(),
-            ending: CancellationToken::new(),
-        };
+        let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
         if let Some(node) = environment.node.clone() {
-            host.servers.spawn(helper::keep(node, host.ending.clone()));
+            tasks.spawn(helper::keep(node, ending.clone()));
         }
-        if let Err(error) = host.start_all(config.backends, &environment).await {
+        let host = Self { registry: Registry::new(environment), tasks, ending };
+        if let Some(path) = &config.host.admin {
+            let backends = Arc::new(host.registry.clone());
+            host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
+        }
+        if let Err(error) = host.start_all(config.backends).await {
             // What runs already ends as at a shutdown; a runtime that is dropped under a guest's work panics.
             if let Err(late) = host.stop().await {
                 tracing::warn!(%late, "the host did not start, and did not end well");
@@ -70,20 +74,54 @@ impl Host {
         Ok(host)
     }
 
-    async fn start_all(&mut self, backends: Vec<BackendConfig>, environment: &Environment) -> Result<()> {
-        for config in backends {
-            let name = config.name.clone();
-            let started = backend::start(config, environment).await;
-            let started = started.with_context(|| format!("backend \"{name}\" cannot be loaded"))?;
-            self.backends.push(Arc::clone(&started));
-            self.open(&started)?;
+    async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {
+        let all = backends.len();
+        let mut refused = Vec::new();
+        for backend in backends {
+            let name = backend.name.clone();
+            if let Err(refusal) = self.registry.add(backend).await? {
+                refused.push(format!("backend \"{name}\" cannot be loaded: {refusal}"));
+            }
+        }
+        if all > 0 && refused.len() == all {
+            bail!("{}", refused.join("; "));
         }
         Ok(())
     }
 
-    /// The backends, in the order of the configuration.
-    pub fn backends(&self) -> &[Arc<Backend>] {
-        &self.backends
+    /// Takes over a configuration: adds, changes and removes backends, each by itself.
+    ///
+    /// # Errors
+    /// What could not be done; everything else is.
+    pub async fn configure(&self, config: Config) -> Result<()> {
+        let mut problems = Vec::new();
+        for running in self.registry.running() {
+            let name = &running.backend.name;
+            if config.backends.iter().all(|backend| backend.name != *name) {
+                tracing::info!(backend = name, "removed by the configuration");
+                if !self.registry.remove(name).await {
+                    problems.push(format!("backend \"{name}\": calls were still under way after the drain time"));
+                }
+            }
+        }
+        for backend in config.backends {
+            let name = backend.name.clone();
+            let done = if self.registry.find(&name).is_some() {
+                self.registry.change(backend)
+            } else {
+                tracing::info!(backend = name, "added by the configuration");
+                self.registry.add(backend).await.map(|_refusal_is_in_the_log| ())
+            };
+            if let Err(error) = done {
+                problems.push(format!("backend \"{name}\": {error:#}"));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("; ")) }
+    }
+
+    /// The backends, by name.
+    pub fn backends(&self) -> Vec<Arc<Backend>> {
+        self.registry.running().into_iter().map(|running| running.backend).collect()
     }
 
     /// Serves until `end` resolves; then lets calls under way finish, within each backend's drain
@@ -97,52 +135,40 @@ impl Host {
         self.stop().await
     }
 
+    /// As `serve_until`, and takes over the configuration file whenever it changes and whenever `again` says
+    /// so. A file with mistakes changes nothing.
+    ///
+    /// # Errors
+    /// As `serve_until`.
+    pub async fn serve_following<F, A>(self, file: configuration::Source, again: A, end: F) -> Result<()>
+    where
+        F: Future<Output = ()>,
+        A: FnMut() -> Pin<Box<dyn Future<Output = ()> + Send>>,
+    {
+        tokio::select! {
+            () = end => {}
+            () = configuration::follow(&self, file, again) => {}
+        }
+        tracing::info!("shutting down");
+        self.stop().await
+    }
+
     /// Takes no more calls and waits for those under way.
     ///
     /// # Errors
     /// When calls did not end within the drain time.
     pub async fn stop(self) -> Result<()> {
         let mut late = Vec::new();
-        for backend in &self.backends {
-            if !backend.drain().await {
-                late.push(backend.config.name.clone());
+        for running in self.registry.running() {
+            if !running.stop().await {
+                late.push(running.backend.name.clone());
             }
         }
         self.ending.cancel();
-        self.servers.close();
-        let closed = tokio::time::timeout(std::time::Duration::from_secs(5), self.servers.wait()).await;
-        for path in &self.sockets {
-            let _gone_already = std::fs::remove_file(path);
-        }
+        self.tasks.close();
+        self.tasks.wait().await;
         if !late.is_empty() {
             bail!("calls were still under way after the drain time, in: {}", late.join(", "));
-        }
-        if closed.is_err() {
-            tracing::info!("clients kept their connections open until the end");
-        }
-        Ok(())
-    }
-
-    fn open(&mut self, backend: &Arc<Backend>) -> Result<()> {
-        let sockets = &backend.config.sockets;
-        let all = [
-            (&sockets.csi, Role::All),
-            (&sockets.controller, Role::Controller),
-            (&sockets.node, Role::Node),
-            (&sockets.addons, Role::All),
-        ];
-        for (path, role) in all {
-            let Some(path) = path else { continue };
-            let listener = server::listener::listen(path, sockets.mode)?;
-            self.sockets.push(path.clone());
-            tracing::info!(backend = backend.config.name, socket = %path.display(), "listening");
-            let front = Front::new(Arc::clone(backend), role);
-            let ending = self.ending.clone();
-            self.servers.spawn(async move {
-                if let Err(error) = server::serve(listener, front, ending.cancelled_owned()).await {
-                    tracing::error!(%error, "a socket failed");
-                }
-            });
         }
         Ok(())
     }
@@ -159,7 +185,7 @@ async fn environment(config: &Config, node: Option<Node>) -> Result<Environment>
     if let Some(node) = &node {
         helper::recover(node, config).await?;
     }
-    Ok(Environment { store, cache, node })
+    Ok(Environment { store, cache, components: Some(state.join("components")), node })
 }
 
 fn private_directory(path: &Path) -> Result<()> {

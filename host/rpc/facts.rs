@@ -49,11 +49,8 @@ pub(super) fn answer<T>(
     let answer = match front.backend.generation() {
         None => Err(CallError::NotReady(NotReady::NotLoaded("it is being loaded".to_owned()))),
         Some(generation) => {
-            let view = View {
-                facts: &generation.facts,
-                config: &front.backend.config,
-                ready: front.backend.health.is_ready(),
-            };
+            let view =
+                View { facts: &generation.facts, config: &generation.config, ready: front.backend.health.is_ready() };
             make(view).map_err(CallError::Unsupported)
         }
     };

@@ -1,7 +1,7 @@
 //! What the node's ledger says to a call: the table of second publications (CSI,
 //! "`NodePublishVolume`"), and telling the ledger how a call ended. The decision is pure.
 
-use crate::backend::Backend;
+use crate::backend::Lease;
 use crate::error::{CallError, Decision, NotReady};
 use crate::node::{ErrorCode, Node, NodeError, Publication, PublicationKind};
 use crate::rpc::{LedgerUse, Rpc};
@@ -88,13 +88,14 @@ const fn word(kind: PublicationKind) -> &'static str {
 
 /// Answers a call from the ledger where that is possible.
 pub(super) async fn decide<R: Rpc>(
-    backend: &Backend,
+    lease: &Lease,
     context: &CallContext,
     ledger: &LedgerUse,
 ) -> Result<Option<<R as Call>::Answer>, CallError> {
-    let (Some(node), LedgerUse::Put(wanted)) = (&backend.node, ledger) else { return Ok(None) };
+    let (Some(node), LedgerUse::Put(wanted)) = (&lease.around.node, ledger) else { return Ok(None) };
     let node = context.node(node);
-    let there = node.publications(&backend.config.name, Some(&wanted.publication.volume)).await.map_err(unavailable)?;
+    let there =
+        node.publications(&lease.around.backend, Some(&wanted.publication.volume)).await.map_err(unavailable)?;
     match judge(wanted, &there) {
         Verdict::Proceed => Ok(None),
         Verdict::Refuse(decision) => Err(decision.into()),
@@ -108,14 +109,14 @@ pub(super) async fn decide<R: Rpc>(
 /// Tells the ledger how the call ended: what it made is kept, or undone. A success that cannot be
 /// written down is not reported as one.
 pub(super) async fn conclude<T>(
-    backend: &Backend,
+    lease: &Lease,
     context: &CallContext,
     ledger: LedgerUse,
     answer: Result<T, CallError>,
 ) -> Result<T, CallError> {
-    let Some(node) = &backend.node else { return answer };
+    let Some(node) = &lease.around.node else { return answer };
     let node = context.node(node);
-    let caller = context.caller(&backend.config.name);
+    let caller = context.caller(&lease.around.backend);
     match (ledger, answer) {
         (LedgerUse::None, answer) => answer,
         (LedgerUse::Put(wanted), Ok(value)) => {

@@ -20,6 +20,7 @@ mod snapshot_metadata;
 mod table;
 mod volume_group;
 
+pub use crate::backend::Doors;
 pub use front::{Front, Role};
 
 use std::time::Duration;

@@ -22,7 +22,7 @@ use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Deadline, Guard, Holder, Slot};
-use crate::backend::{Attached, Backend, Lease, call_id};
+use crate::backend::{Attached, Backend, CallEnd, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
@@ -103,11 +103,11 @@ pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Res
         Effect::Reads => Share::Read,
         Effect::Changes => Share::Change,
     };
-    let slot = backend.budget.take(share).ok_or(NotReady::Overloaded)?;
+    let slot = backend.take(share).ok_or(NotReady::Overloaded)?;
     let holder = holder::<R>(&id);
     let locks = backend.locks.lock_after_steps(&request.locks(), &holder, STEP_PATIENCE).await?;
     let context = Arc::new(context(&lease, request, id));
-    tracing::debug!(backend = backend.config.name, "call begins");
+    tracing::debug!(backend = backend.name, "call begins");
     Ok(Permit { _slot: slot, locks, lease, context })
 }
 
@@ -139,14 +139,10 @@ async fn work<R: Unary>(
     request: R,
 ) -> Result<<R as Call>::Answer, CallError> {
     let ledger = request.ledger();
-    let answer = perform(&backend, &mut permit, request, &ledger).await;
+    let answer = perform(&mut permit, request, &ledger).await;
     let answer = answer.map_err(|error| doubted(&permit.context, error));
-    let answer = super::ledger::conclude(&backend, &permit.context, ledger, answer).await;
-    if let Err(error) = &answer
-        && error.is_backend_fault()
-    {
-        backend.health.doubt();
-    }
+    let answer = super::ledger::conclude(&permit.lease, &permit.context, ledger, answer).await;
+    note(&backend, &permit.lease, answer.as_ref().err());
     if R::EFFECT == Effect::Changes {
         backend.changed();
     }
@@ -156,6 +152,16 @@ async fn work<R: Unary>(
     answer
 }
 
+/// Lets the generation's record and the backend's health know how a call ended.
+pub(super) fn note(backend: &Backend, lease: &Lease, error: Option<&CallError>) {
+    if error.is_some_and(CallError::is_backend_fault) {
+        backend.health.doubt();
+        backend.note(lease, CallEnd::Bad);
+    } else {
+        backend.note(lease, CallEnd::Well);
+    }
+}
+
 /// The whole permit is kept, and with it the locks: a block that names only the context would take
 /// only that along.
 async fn kept_until_settled(permit: Permit) {
@@ -163,12 +169,11 @@ async fn kept_until_settled(permit: Permit) {
 }
 
 async fn perform<R: Unary>(
-    backend: &Backend,
     permit: &mut Permit,
     request: R,
     ledger: &LedgerUse,
 ) -> Result<<R as Call>::Answer, CallError> {
-    if let Some(done) = super::ledger::decide::<R>(backend, &permit.context, ledger).await? {
+    if let Some(done) = super::ledger::decide::<R>(&permit.lease, &permit.context, ledger).await? {
         return Ok(done);
     }
     let mut live = permit.lease.enter(&permit.context).await?;
@@ -293,7 +298,7 @@ pub(super) struct Origin<'a> {
 /// Logs a failure once, with its cause, and gives the status that is sent.
 pub(super) fn report(origin: Origin<'_>, family: Family, error: &CallError) -> Status {
     let Origin { backend, method, call } = origin;
-    let (backend, rpc) = (backend.config.name.as_str(), method.name());
+    let (backend, rpc) = (backend.name.as_str(), method.name());
     let status = status::of(family, error, call);
     let code = status.code();
     // The status' words are tamed already: a guest's may hold line breaks.

@@ -129,10 +129,9 @@ async fn pump<R: Paged>(
     request: R,
     send: mpsc::Sender<Result<R::Message, Status>>,
 ) {
-    if let Err(error) = pages(&permit, request, &send).await {
-        if error.is_backend_fault() {
-            backend.health.doubt();
-        }
+    let ended = pages(&permit, request, &send).await;
+    pipeline::note(&backend, &permit.lease, ended.as_ref().err());
+    if let Err(error) = ended {
         let family = status::family(R::METHOD, true);
         let origin = pipeline::Origin { backend: &backend, method: R::METHOD, call: &permit.context.id };
         let status = pipeline::report(origin, family, &error);

@@ -31,6 +31,8 @@ pub enum FaultKind {
     Directory,
     /// It called `exit`.
     Exit,
+    /// Its generation was replaced, and the time for ending its calls was over.
+    Drained,
     /// A host function failed, or the host panicked.
     Host,
 }
@@ -50,6 +52,7 @@ impl FaultKind {
             Self::Pool => "pool",
             Self::Directory => "directory",
             Self::Exit => "exit",
+            Self::Drained => "drained",
             Self::Host => "host",
         }
     }
@@ -68,6 +71,7 @@ impl FaultKind {
             Self::Pool => "no room for another call now",
             Self::Directory => "a directory that the backend was granted is not there; it must be put back",
             Self::Exit => "the backend ended itself",
+            Self::Drained => "the call was ended because the backend was replaced; repeat it",
             Self::Host => "the host failed while it worked for the backend",
         }
     }

@@ -92,8 +92,15 @@ impl Live {
         F: AsyncFnOnce(&mut Store<HostState>, &Instance) -> Result<T, GuestEnd<E>>,
     {
         let ends = self.store.data().call.ends;
+        let around = Arc::clone(&self.store.data().around);
+        let ended = around.ending.notified();
         let work = std::pin::pin!(work(&mut self.store, &self.instance));
-        match tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)).await {
+        let done = tokio::select! {
+            biased;
+            done = tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)) => done,
+            () = ended => return Err(Fault::new(FaultKind::Drained, "its generation's drain time was over")),
+        };
+        match done {
             Ok(Ok(value)) => Ok(Ok(value)),
             Ok(Err(GuestEnd::Other(error))) => Ok(Err(error)),
             Ok(Err(GuestEnd::Engine(error))) => Err(Fault::of(&error)),

@@ -6,7 +6,7 @@ use std::time::Duration;
 const MIB: u64 = 1024 * 1024;
 
 /// What a backend may use. Every limit has a hostile guest in the tests that runs into it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Limits {
     /// Bytes of all linear memories of one instance together. 64 MiB: a Rust or Go backend needs 1
     /// to 4, a Python one 13.
@@ -38,7 +38,7 @@ pub struct Limits {
 }
 
 /// How long a call may take from start to end before the instance is ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct WallLimits {
     /// Reads: clients poll them and give up after 10 s or so.
     pub read: Duration,

@@ -10,7 +10,7 @@ use wasmtime::component::{Component, types::ComponentItem};
 use super::cache::{CodeCache, CodeId, Compiled};
 use super::instance::Program;
 use super::limits::Limits;
-use super::{engine, linker};
+use super::{compiling, engine, linker};
 
 /// What can be wrong with a component file.
 #[derive(Debug, thiserror::Error)]
@@ -32,6 +32,9 @@ pub enum LoadError {
     /// It imports something that no host offers.
     #[error("it cannot be linked: {0}")]
     Link(String),
+    /// It imports the contract in another version.
+    #[error("it was built for another version of the contract ({0}); this host has 0.1.0")]
+    Contract(String),
 }
 
 /// The engine of one backend, on which its generations are loaded.
@@ -57,7 +60,7 @@ impl Loader {
         recognise(bytes)?;
         let component = self.component(bytes, digest, cache)?;
         let linker = linker::build(&self.engine).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
-        let pre = linker.instantiate_pre(&component).map_err(|e| LoadError::Link(self.explain(&component, &e)))?;
+        let pre = linker.instantiate_pre(&component).map_err(|e| self.explain(&component, &e))?;
         component.initialize_copy_on_write_image().map_err(|e| LoadError::Engine(format!("{e:#}")))?;
         give_memory_back();
         Ok(Program::new(pre))
@@ -69,7 +72,9 @@ impl Loader {
     /// As `load`.
     pub fn describe(&self, bytes: &[u8]) -> Result<Shape, LoadError> {
         recognise(bytes)?;
-        Component::from_binary(&self.engine, bytes).map(|component| Shape::of(&component)).map_err(|e| broken(&e))
+        compiling::run(|| Component::from_binary(&self.engine, bytes))
+            .map(|component| Shape::of(&component))
+            .map_err(|e| broken(&e))
     }
 
     fn component(&self, bytes: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Component, LoadError> {
@@ -78,7 +83,7 @@ impl Loader {
         if let Some(found) = cache.and_then(|cache| cache.find(id)).and_then(|code| self.map(&code)) {
             return Ok(found);
         }
-        let code = self.engine.precompile_component(bytes).map_err(|e| broken(&e))?;
+        let code = compiling::run(|| self.engine.precompile_component(bytes)).map_err(|e| broken(&e))?;
         let kept = cache.and_then(|cache| {
             cache
                 .keep(id, &code)
@@ -114,7 +119,7 @@ impl Loader {
     }
 
     /// The engine's words on a failed link, with what to do about the usual causes.
-    fn explain(&self, component: &Component, error: &wasmtime::Error) -> String {
+    fn explain(&self, component: &Component, error: &wasmtime::Error) -> LoadError {
         let ty = component.component_type();
         let ours = ["drivebay:backend/", "drivebay:host/"];
         let foreign: Vec<_> = ty
@@ -122,11 +127,7 @@ impl Loader {
             .map(|(name, _)| name.to_owned())
             .filter(|name| ours.iter().any(|p| name.starts_with(p)) && !name.ends_with("@0.1.0"))
             .collect();
-        if foreign.is_empty() {
-            format!("{error:#}")
-        } else {
-            format!("it was built for another version of the contract ({}); this host has 0.1.0", foreign.join(", "))
-        }
+        if foreign.is_empty() { LoadError::Link(format!("{error:#}")) } else { LoadError::Contract(foreign.join(", ")) }
     }
 }
 

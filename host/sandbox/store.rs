@@ -4,6 +4,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use tokio::sync::Notify;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
@@ -43,6 +44,8 @@ pub struct Surroundings {
     pub limits: Limits,
     /// Whether directories are shown read-only (before activation).
     pub view: View,
+    /// Ends all guests that are running when it is told to (`notify_waiters`).
+    pub ending: Notify,
 }
 
 /// What a generation may change.

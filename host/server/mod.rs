@@ -6,15 +6,17 @@ pub mod codec;
 pub mod listener;
 mod words;
 
-use std::future::Future;
+use std::io;
 
-use tokio::net::UnixListener;
-use tokio_stream::StreamExt;
-use tokio_stream::wrappers::UnixListenerStream;
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 use tonic::transport::Server;
 
-use crate::rpc::Front;
+use crate::rpc::{Doors, Front};
 use crate::wire::FILE_DESCRIPTOR_SET;
 use crate::wire::pb::csi::v1::{
     controller_server::ControllerServer, group_controller_server::GroupControllerServer,
@@ -34,21 +36,52 @@ const MESSAGE: usize = 4 * 1024 * 1024;
 /// The largest answer that is sent; clients written in Go refuse larger ones.
 const ANSWER: usize = 4 * 1024 * 1024;
 
-/// Serves one socket until `end` resolves, then lets the calls under way finish.
+/// Serves one socket until its doors are closed, then lets the calls under way finish. When they turn, all
+/// connections of before are closed in order and the socket stays: clients connect again and read the
+/// capabilities anew (D9).
 ///
 /// # Errors
 /// When the transport fails.
-pub async fn serve<F>(listener: UnixListener, front: Front, end: F) -> Result<(), tonic::transport::Error>
-where
-    F: Future<Output = ()> + Send,
-{
+pub async fn serve(
+    listener: UnixListener,
+    front: Front,
+    mut doors: watch::Receiver<Doors>,
+    end: CancellationToken,
+) -> Result<(), tonic::transport::Error> {
     let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
-    let incoming = UnixListenerStream::new(listener).map(|accepted| accepted.map(authority::Tolerant::new));
-    Server::builder()
-        .layer(words::AtTheDoor)
-        .add_routes(Routes::from(all))
-        .serve_with_incoming_shutdown(incoming, end)
-        .await
+    let rounds = TaskTracker::new();
+    let mut last = Ok(());
+    while last.is_ok() && !end.is_cancelled() {
+        let turn = doors.borrow_and_update().turn;
+        let over = CancellationToken::new();
+        let (hand, incoming) = mpsc::unbounded_channel();
+        let round = Server::builder()
+            .layer(words::AtTheDoor)
+            .add_routes(Routes::from(all.clone()))
+            .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), over.clone().cancelled_owned());
+        let mut round = rounds.spawn(round);
+        tokio::select! {
+            () = end.cancelled() => {}
+            _ = doors.wait_for(|doors| doors.turn != turn) => {}
+            () = accept(&listener, &hand) => {}
+            ended = &mut round => last = ended.unwrap_or(Ok(())),
+        }
+        over.cancel();
+    }
+    rounds.close();
+    rounds.wait().await;
+    last
+}
+
+/// Hands connections to a round as they come. Why not by the round itself: two rounds may live at a time, and
+/// a listener wakes only whoever asked it last.
+async fn accept(listener: &UnixListener, round: &mpsc::UnboundedSender<io::Result<authority::Tolerant<UnixStream>>>) {
+    loop {
+        let accepted = listener.accept().await;
+        if round.send(accepted.map(|(stream, _)| authority::Tolerant::new(stream))).is_err() {
+            return;
+        }
+    }
 }
 
 /// All services on every socket; what a socket is not for answers so itself.

@@ -18,6 +18,20 @@ pub mod pb {
     include!(concat!(env!("OUT_DIR"), "/pb.rs"));
 }
 
+/// The messages, server and client of the operators' service.
+#[allow(
+    missing_docs,
+    unreachable_pub,
+    clippy::all,
+    clippy::pedantic,
+    clippy::allow_attributes_without_reason,
+    rustdoc::all,
+    reason = "generated from proto/drivebay"
+)]
+pub mod admin {
+    include!(concat!(env!("OUT_DIR"), "/drivebay.admin.v1.rs"));
+}
+
 mod abilities;
 mod call;
 pub mod check;

@@ -16,7 +16,8 @@ const CALLS: usize = 3_000;
 
 /// The median time of a call through the whole pipeline, in microseconds.
 pub(crate) async fn median(host: &Host) -> Result<f64> {
-    let backend = host.backends().first().context("a host has a backend")?;
+    let backends = host.backends();
+    let backend = backends.first().context("a host has a backend")?;
     time(&Front::new(Arc::clone(backend), Role::All)).await
 }
 

@@ -1,15 +1,37 @@
 //! A backend that does nothing: every volume exists as soon as it is asked for, and nothing is kept.
 //! The benchmarks compare it with the same handler written natively; it is of no other use.
 
+use drivebay_sdk::identity::Description;
 use drivebay_sdk::types::Volume;
 use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest, ValidateVolumeCapabilitiesRequest, Verdict};
 use drivebay_sdk::{Identity, Result, Volumes};
 
 struct Echo;
 
+/// Tests change the version in the compiled file; it keeps its length.
+static STAMP: &str = "echo-stamp version=1.0.1000 ";
+
+fn version() -> &'static str {
+    // Whatever the compiler knew of the text would no longer be true of a changed file.
+    let stamp = std::hint::black_box(STAMP);
+    stamp.split(' ').find_map(|field| field.strip_prefix("version=")).unwrap_or_default()
+}
+
 impl Identity for Echo {
     const NAME: &'static str = "echo.drivebay.dev";
-    const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+    /// Not its version, which stands in the stamp.
+    const VERSION: &'static str = "0.0.0";
+
+    fn describe() -> Result<Description> {
+        Ok(Description {
+            name: Self::NAME.to_owned(),
+            vendor_version: version().to_owned(),
+            manifest: Self::manifest(),
+            features: Vec::new(),
+            state_version: Self::state_version(),
+            wants: Self::wants(),
+        })
+    }
 }
 
 impl Volumes for Echo {
@@ -17,6 +39,9 @@ impl Volumes for Echo {
         let size = request.capacity_range.and_then(|range| range.required_bytes).unwrap_or(1 << 30);
         let mut volume = Volume::new(format!("id-{}", request.name), size);
         volume.volume_context = request.parameters;
+        if let Some((_, asked)) = volume.volume_context.iter_mut().find(|(key, _)| key == "version") {
+            version().clone_into(asked);
+        }
         Ok(volume)
     }
 

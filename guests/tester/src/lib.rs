@@ -19,41 +19,73 @@ mod node;
 mod records;
 mod replication;
 mod snapshots;
+mod stamp;
 mod upkeep;
 mod volume_groups;
 mod volumes;
 mod works;
 
-use drivebay_sdk::identity::{Feature, Readiness};
-use drivebay_sdk::{Identity, Result, config, identity};
+use drivebay_sdk::identity::{Description, Feature, Grant, Readiness, StateVersion, Want};
+use drivebay_sdk::mounts::Access;
+use drivebay_sdk::{Error, Identity, Result, SelfTest, config};
 
 struct Tester;
 
 impl Identity for Tester {
     const NAME: &'static str = "tester.drivebay.dev";
-    const VERSION: &'static str = env!("CARGO_PKG_VERSION");
+    /// Not its version, which stands in the stamp.
+    const VERSION: &'static str = "0.0.0";
 
     fn features() -> Vec<Feature> {
-        vec![Feature::Clone, Feature::PublishReadonly, Feature::OnlineExpansion, Feature::SingleNodeMultiWriter]
+        let mut features = vec![Feature::PublishReadonly, Feature::OnlineExpansion, Feature::SingleNodeMultiWriter];
+        if !stamp::is("less") {
+            features.push(Feature::Clone);
+        }
+        if stamp::is("more") {
+            features.push(Feature::OfflineExpansion);
+        }
+        features
+    }
+
+    fn wants() -> Vec<Want> {
+        let want = || Want::required(Grant::directory("/more", Access::ReadWrite), "The test asks for it.");
+        stamp::is("want").then(want).into_iter().collect()
     }
 
     /// The setting `features` adds to them, separated by spaces.
-    fn describe() -> Result<identity::Description> {
+    #[allow(clippy::panic, reason = "misbehaving is what the stamp asks for")]
+    fn describe() -> Result<Description> {
+        if stamp::is("desc") {
+            return Err(Error::failed_precondition("the stamp asks for it"));
+        }
+        assert!(!stamp::is("trap"), "the stamp asks for it");
         let more = config::get("features")?.unwrap_or_default();
         let named = Self::features().into_iter().map(|feature| feature.as_str().to_owned());
-        Ok(identity::Description {
-            name: Self::NAME.to_owned(),
-            vendor_version: Self::VERSION.to_owned(),
+        Ok(Description {
+            name: stamp::field("name").to_owned(),
+            vendor_version: stamp::field("version").to_owned(),
             manifest: Self::manifest(),
             features: named.chain(more.split_whitespace().map(ToOwned::to_owned)).collect(),
-            state_version: Self::state_version(),
+            state_version: StateVersion { writes: stamp::number("writes"), reads_from: stamp::number("reads") },
             wants: Self::wants(),
         })
     }
 
     fn probe() -> Result<Readiness> {
+        if stamp::is("prob") {
+            return Err(Error::unavailable("the stamp asks for it"));
+        }
         act::quietly("probe", "host")?;
         Ok(Readiness::Ready)
+    }
+}
+
+impl SelfTest for Tester {
+    fn run_self_test() -> Result<()> {
+        if stamp::is("self") {
+            return Err(Error::internal("the stamp asks for it"));
+        }
+        Ok(())
     }
 }
 
@@ -62,5 +94,5 @@ drivebay_sdk::export!(
     volume_health, snapshots, group_snapshots, snapshot_metadata, node, node_staging, node_stats,
     node_expansion, node_health, replication, replication_destination, volume_groups,
     volume_group_membership, volume_group_listing, fencing, fence_clients, reclaim_space,
-    node_reclaim_space, key_rotation, background, recovery
+    node_reclaim_space, key_rotation, background, recovery, self_test
 );

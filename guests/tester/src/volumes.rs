@@ -9,7 +9,7 @@ use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest, ValidateVo
 use drivebay_sdk::{Capacity, Error, Expansion, Modification, Reason, Result, Volumes};
 
 use crate::records::{Kept, Record};
-use crate::{Tester, act, control};
+use crate::{Tester, act, control, stamp};
 
 const DEFAULT_BYTES: u64 = 1 << 30;
 
@@ -19,8 +19,12 @@ impl Volumes for Tester {
             return Ok(answer);
         }
         let flaw = act::enter("create-volume", &request.name, &request.secrets)?;
+        let digit = request.name.chars().next_back().and_then(|last| last.to_digit(10));
+        assert!(!(stamp::is("thrd") && digit.is_some_and(|digit| digit % 3 == 0)), "the stamp asks for it");
         check_source(request.volume_content_source.as_ref())?;
-        Ok(spoil(find_or_create(&request)?, &flaw))
+        let mut volume = find_or_create(&request)?;
+        volume.volume_context.push(("version".to_owned(), stamp::field("version").to_owned()));
+        Ok(spoil(volume, &flaw))
     }
 
     fn delete_volume(request: DeleteVolumeRequest) -> Result<()> {

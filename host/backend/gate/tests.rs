@@ -43,8 +43,7 @@ fn what_force_helps_against_and_what_not() {
         (Profile { name: "other".into(), ..active.clone() }, RefusalId::Name),
     ];
     for (candidate, expected) in cases {
-        let against =
-            |force| Against { active: Some(&active), seen: Some("2.0.0"), written: Some(2), force };
+        let against = |force| Against { active: Some(&active), seen: Some("2.0.0"), written: Some(2), force };
         assert_eq!(id(&candidate, against(Force::No)), Some(expected), "{candidate:?}");
         let left = (!expected.is_forceable()).then_some(expected);
         assert_eq!(id(&candidate, against(Force::Yes)), left, "{candidate:?}");

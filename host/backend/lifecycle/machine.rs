@@ -106,6 +106,11 @@ impl Lifecycle {
         self.trial.is_some()
     }
 
+    /// Whether the calls of this one are ending.
+    pub fn is_draining(&self, number: Number) -> bool {
+        self.draining.contains_key(&number)
+    }
+
     /// When something happens by itself.
     pub fn next(&self) -> Option<u64> {
         self.draining.values().copied().chain(self.trial).min()
@@ -116,6 +121,7 @@ impl Lifecycle {
         let mut effects = Vec::new();
         match input {
             Input::Found(candidate) => self.found(candidate, &mut effects),
+            Input::Unread(candidate, refusal) => self.turn_away(&candidate, refusal, &mut effects),
             Input::Staged(number, profile) => self.staged(at, number, profile, &mut effects),
             Input::Copied(number) => self.copied(at, number, &mut effects),
             Input::Refused(number, refusal) => self.refused(number, &refusal, &mut effects),
@@ -133,79 +139,6 @@ impl Lifecycle {
         effects
     }
 
-    /// A host that starts beside a component that is refused serves the last good one.
-    fn fall_back(&mut self, effects: &mut Vec<Effect>) {
-        let serves_nothing = self.active.is_none() && self.phase == Phase::Idle && self.waiting.is_none();
-        let was_refused = self.memory.history.last().is_some_and(|last| last.refusal.is_some());
-        if !serves_nothing || !was_refused || self.fell_back {
-            return;
-        }
-        self.fell_back = true;
-        if let Some(good) = &self.memory.good {
-            let recipe = good.recipe.clone();
-            self.consider(Candidate { recipe, why: Why::LastGood, force: Force::No, ticket: None }, effects);
-        }
-    }
-
-    fn found(&mut self, candidate: Candidate, effects: &mut Vec<Effect>) {
-        if candidate.why == Why::Reload && self.intake != Intake::Open {
-            self.intake = Intake::Open;
-            effects.push(Effect::Intake(Intake::Open));
-        }
-        if let Some(older) = self.waiting.take() {
-            superseded(older.ticket, effects);
-        }
-        match &mut self.phase {
-            Phase::Staging(_, staged) | Phase::Copying(_, staged, _) if staged.recipe == candidate.recipe => {
-                // The same again: whoever asks now hears of it, whoever asked before as well.
-                if candidate.force == staged.force && candidate.ticket.is_none() {
-                    return;
-                }
-                self.waiting = Some(candidate);
-            }
-            Phase::Idle => self.consider(candidate, effects),
-            _ => self.waiting = Some(candidate),
-        }
-    }
-
-    /// Looks at a candidate while nothing else is under way.
-    pub(super) fn consider(&mut self, candidate: Candidate, effects: &mut Vec<Effect>) {
-        if self.active.as_ref().is_some_and(|active| active.recipe == candidate.recipe) {
-            answer(candidate.ticket, Ok("this very generation serves already".to_owned()), effects);
-            return;
-        }
-        if let Some(refusal) = self.forbids(&candidate) {
-            let is_news = self.memory.history.last().is_none_or(|last| {
-                last.recipe != candidate.recipe || last.refusal.as_deref() != Some(refusal.id.word())
-            });
-            if is_news || candidate.ticket.is_some() {
-                let number = self.memory.begin(candidate.recipe.clone(), candidate.why.words());
-                self.memory.reject(number, &refusal);
-                effects.push(Effect::Remember);
-            }
-            answer(candidate.ticket, Err(refusal), effects);
-            return;
-        }
-        let number = self.memory.begin(candidate.recipe.clone(), candidate.why.words());
-        effects.push(Effect::Remember);
-        effects.push(Effect::Stage(number, candidate.clone()));
-        self.phase = Phase::Staging(number, candidate);
-    }
-
-    /// What is refused without a look at it.
-    fn forbids(&self, candidate: &Candidate) -> Option<Refusal> {
-        let Recipe { code, .. } = &candidate.recipe;
-        if let Some(pinned) = self.memory.pinned.as_ref().filter(|pinned| *pinned != code) {
-            let words = format!("its digest is sha256:{code}, and the operator allows only sha256:{pinned}");
-            return Some(Refusal::new(RefusalId::Pinned, words));
-        }
-        if candidate.force == Force::No && self.memory.barred.contains(&candidate.recipe) {
-            let words = "this very generation (code, settings, grants and limits) was rolled back";
-            return Some(Refusal::new(RefusalId::Barred, words));
-        }
-        None
-    }
-
     fn staged(&mut self, at: At, number: Number, profile: Profile, effects: &mut Vec<Effect>) {
         let Some(candidate) = self.staging(number) else {
             effects.push(Effect::Drop(number));
@@ -218,7 +151,8 @@ impl Lifecycle {
             self.reject(number, &candidate, &refusal, effects);
             return;
         }
-        let served = self.active.as_ref().map(|active| &active.profile).or(self.memory.good.as_ref().map(|good| &good.profile));
+        let served =
+            self.active.as_ref().map(|active| &active.profile).or(self.memory.good.as_ref().map(|good| &good.profile));
         let seen = self.memory.seen.as_deref().filter(|_| candidate.why != Why::LastGood);
         let against = Against { active: served, seen, written: self.memory.written, force: candidate.force };
         match compare(&profile, against) {
@@ -233,12 +167,10 @@ impl Lifecycle {
 
     fn copied(&mut self, at: At, number: Number, effects: &mut Vec<Effect>) {
         match std::mem::take(&mut self.phase) {
-            Phase::Copying(copying, candidate, profile) if copying == number => {
-                match self.is_worthless(&candidate) {
-                    Some(refusal) => self.reject(number, &candidate, &refusal, effects),
-                    None => self.activate(at, number, candidate, profile, effects),
-                }
-            }
+            Phase::Copying(copying, candidate, profile) if copying == number => match self.is_worthless(&candidate) {
+                Some(refusal) => self.reject(number, &candidate, &refusal, effects),
+                None => self.activate(at, number, candidate, profile, effects),
+            },
             phase => {
                 self.phase = phase;
                 effects.push(Effect::Drop(number));
@@ -292,23 +224,7 @@ impl Lifecycle {
         self.go_on(effects);
     }
 
-    /// Takes up what waits, if nothing is under way.
-    pub(super) fn go_on(&mut self, effects: &mut Vec<Effect>) {
-        if self.phase == Phase::Idle
-            && let Some(candidate) = self.waiting.take()
-        {
-            self.consider(candidate, effects);
-        }
-    }
-
-    fn activate(
-        &mut self,
-        at: At,
-        number: Number,
-        candidate: Candidate,
-        profile: Profile,
-        effects: &mut Vec<Effect>,
-    ) {
+    fn activate(&mut self, at: At, number: Number, candidate: Candidate, profile: Profile, effects: &mut Vec<Effect>) {
         let copied = self.memory.written.is_some_and(|written| written < profile.writes);
         if candidate.force == Force::Yes {
             self.memory.barred.remove(&candidate.recipe);
@@ -391,48 +307,6 @@ impl Lifecycle {
         }
     }
 
-    fn pin(&mut self, code: Option<String>, ticket: Ticket, effects: &mut Vec<Effect>) {
-        let serves = self.active.as_ref().map(|active| active.recipe.code.as_str());
-        let words = match &code {
-            None => "any component is allowed again".to_owned(),
-            Some(code) if serves == Some(code) => "it serves, and stays".to_owned(),
-            Some(code) => format!("sha256:{code} is loaded as soon as the file is there"),
-        };
-        self.memory.pinned = code;
-        effects.push(Effect::Remember);
-        effects.push(Effect::Answer(ticket, Ok(words)));
-        if let Phase::Staging(_, candidate) | Phase::Copying(_, candidate, _) = &self.phase
-            && let Some(refusal) = self.forbids(candidate)
-        {
-            self.give_up(&refusal, effects);
-        }
-    }
-
-    /// Gives up what is being staged.
-    pub(super) fn give_up(&mut self, refusal: &Refusal, effects: &mut Vec<Effect>) {
-        match std::mem::take(&mut self.phase) {
-            Phase::Staging(number, candidate) | Phase::Copying(number, candidate, _) => {
-                // Its end is still to come, and is of no interest then.
-                self.memory.reject(number, refusal);
-                effects.push(Effect::Remember);
-                answer(candidate.ticket, Err(refusal.clone()), effects);
-                self.go_on(effects);
-            }
-            phase => self.phase = phase,
-        }
-    }
-
-    fn close(&mut self, intake: Intake, ticket: Ticket, effects: &mut Vec<Effect>) {
-        self.intake = intake;
-        effects.push(Effect::Intake(intake));
-        let words = match intake {
-            Intake::Open => "calls are taken",
-            Intake::Drained => "no more calls are taken; `drivebay reload` takes them again",
-            Intake::Stopped => "no more calls are taken and the sockets close; `drivebay reload` opens them again",
-        };
-        effects.push(Effect::Answer(ticket, Ok(words.to_owned())));
-    }
-
     fn tick(&mut self, at: At, effects: &mut Vec<Effect>) {
         let late: Vec<_> = self.draining.iter().filter(|(_, ends)| **ends <= at.now).map(|(n, _)| *n).collect();
         for number in late {
@@ -456,7 +330,7 @@ pub(super) fn answer(ticket: Option<Ticket>, result: Result<String, Refusal>, ef
     }
 }
 
-fn superseded(ticket: Option<Ticket>, effects: &mut Vec<Effect>) {
+pub(super) fn superseded(ticket: Option<Ticket>, effects: &mut Vec<Effect>) {
     let refusal = Refusal::new(RefusalId::Superseded, "something newer came before it was looked at");
     answer(ticket, Err(refusal), effects);
 }

@@ -10,6 +10,8 @@ use crate::backend::gate::{Profile, Refusal};
 
 /// As many attempts are remembered.
 const ENTRIES: usize = 200;
+/// As many characters of each refusal: all of it must fit into one record.
+const WORDS: usize = 500;
 /// As many barred recipes: each is a mistake that somebody made.
 const BARRED: usize = 1_000;
 
@@ -122,7 +124,7 @@ impl Memory {
         if let Some(entry) = self.entry(number) {
             entry.stage = Stage::Rejected;
             entry.refusal = Some(refusal.id.word().to_owned());
-            entry.why.push(refusal.words.clone());
+            entry.why.push(refusal.words.chars().take(WORDS).collect());
         }
     }
 

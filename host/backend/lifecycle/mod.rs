@@ -28,6 +28,7 @@
 //! Canary and shadow are to become further phases between staging and activation; they need nothing else
 //! of the machine.
 
+mod candidates;
 mod machine;
 mod memory;
 mod revert;
@@ -123,6 +124,8 @@ pub struct Candidate {
 pub enum Input {
     /// This is what the operator wants to run now: the file at rest, with the present configuration.
     Found(Candidate),
+    /// The operator wants to run this, and it cannot even be read.
+    Unread(Candidate, Refusal),
     /// Staging ended well.
     Staged(Number, Profile),
     /// Staging, or the copy of the state, did not.

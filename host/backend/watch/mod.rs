@@ -7,8 +7,11 @@
 //! watched, that of each link as well, because Kubernetes swaps a whole mounted volume by one link
 //! (`..data`). What an event says is only a reason to look: the file is judged by what a look sees.
 
+mod places;
 mod rest;
+mod task;
 #[cfg(test)]
 mod tests;
 
 pub use rest::{Event, Next, Rest, Stamp};
+pub use task::Watch;

@@ -4,7 +4,7 @@
 //! come from the contracts that are built in, so that every method there is can be called.
 
 mod codec;
-mod connect;
+pub(super) mod connect;
 mod names;
 #[cfg(test)]
 mod tests;

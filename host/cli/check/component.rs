@@ -12,7 +12,9 @@ use tonic::{Request, Response, Status};
 use super::places;
 use super::report::{ComponentReport, Grant, StateVersion};
 use crate::backend::{self, Backend, Described, Environment, FactError, Inspection, Refused, Wanted, WantedNeed};
-use crate::config::{BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets};
+use crate::config::{
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
+};
 use crate::files::Programs;
 use crate::rpc::{Front, Role};
 use crate::sandbox::limits::Limits;
@@ -47,10 +49,12 @@ pub(super) fn ungranted(component: ComponentSource) -> BackendConfig {
         alpha: true,
         legacy_condition: false,
         digest: None,
+        signers: Vec::new(),
         grants: crate::config::Grants::default(),
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,
         drain: DRAIN,
+        trial: TRIAL,
         background: BackgroundConfig::default(),
     }
 }

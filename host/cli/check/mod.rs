@@ -14,6 +14,8 @@ use std::path::{Path, PathBuf};
 use clap::Parser;
 
 use super::{Exit, print, say};
+use crate::backend;
+use crate::backend::signature::Claim;
 use crate::config::{BackendConfig, ComponentSource, Config, ConfigError, source};
 use report::{ComponentReport, ConfigReport, Report};
 use scratch::Scratch;
@@ -62,6 +64,27 @@ pub(crate) fn run(args: &Args) -> Exit {
         print(report.text().trim_end());
     }
     if report.is_well() { Exit::Done } else { Exit::Failed }
+}
+
+/// What a signature of a component vouches for.
+///
+/// # Errors
+/// When it is no backend, or does not say who it is.
+pub(super) fn claim(file: &Path) -> anyhow::Result<Claim> {
+    let scratch = Scratch::new()?;
+    super::runtime()?.block_on(async {
+        let config = component::ungranted(source(&file.to_string_lossy()));
+        let seen = backend::inspect(config, scratch.environment()).await?;
+        let generation = seen.described.and_then(|described| described.backend.generation());
+        match (generation, seen.refused) {
+            (Some(generation), _) => {
+                let (name, version) = (generation.facts.name.clone(), generation.facts.version.clone());
+                Ok(Claim { digest: seen.digest, name, version })
+            }
+            (None, Some(refused)) => Err(refused.into()),
+            (None, None) => Err(anyhow::anyhow!("{}: it does not say who it is", file.display())),
+        }
+    })
 }
 
 fn is_configuration(file: &Path) -> bool {

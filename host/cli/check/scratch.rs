@@ -28,9 +28,10 @@ impl Scratch {
         let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
         made.with_context(|| format!("{}: no temporary directory can be made; set TMPDIR", directory.display()))?;
         match EmbeddedStore::open(&directory) {
-            Ok(store) => {
-                Ok(Self { directory, environment: Environment { store: Arc::new(store), cache: None, node: None } })
-            }
+            Ok(store) => Ok(Self {
+                directory,
+                environment: Environment { store: Arc::new(store), cache: None, components: None, node: None },
+            }),
             Err(error) => {
                 let _ = std::fs::remove_dir_all(&directory);
                 Err(error.into())

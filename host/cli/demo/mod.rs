@@ -17,7 +17,7 @@ use tokio_util::sync::CancellationToken;
 use super::{Exit, asked_to_stop, print, say};
 use crate::config::{
     BackendConfig, BackgroundConfig, ComponentSource, Config, DRAIN, DirectoryGrant, Grants, HostConfig,
-    InstancePolicy, SOCKET_MODE, Sockets, units,
+    InstancePolicy, SOCKET_MODE, Sockets, TRIAL, units,
 };
 use crate::host::Host;
 use crate::sandbox::limits::Limits;
@@ -204,6 +204,7 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
         alpha: true,
         legacy_condition: false,
         digest: None,
+        signers: Vec::new(),
         grants: Grants {
             directories: vec![writable(&site.pool, "/pool"), writable(link, "/link")],
             http: Vec::new(),
@@ -212,6 +213,7 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,
         drain: DRAIN,
+        trial: TRIAL,
         background: BackgroundConfig::default(),
     }
 }

@@ -31,6 +31,9 @@ use wit::Wit;
 /// The project's own table of rows and rules.
 pub const TABLE: &str = include_str!("../bridge.toml");
 
+/// The folder of the .proto files whose services are the project's own.
+pub const OWN: &str = "drivebay";
+
 /// Where the contracts are.
 #[derive(Clone, Copy, Debug)]
 pub struct Contracts<'a> {
@@ -72,6 +75,18 @@ pub fn generate(contracts: &Contracts<'_>, codec: Option<&str>, out: &Path) -> R
     write(out, "descriptors.bin", &proto.encoded)?;
     compile_messages(&proto, codec, out)?;
     Ok(proto.files.into_iter().chain(wit.files).collect())
+}
+
+/// Writes `PACKAGE.rs` for the .proto files of the project's own services below a directory: they reach no
+/// guest, so the bridge does not know them. Returns the files it has read.
+pub fn generate_own(root: &Path, out: &Path) -> Result<Vec<PathBuf>> {
+    let files = files_below(root, "proto")?;
+    let mut compiler = protox::Compiler::new([root])?;
+    compiler.include_imports(true).include_source_info(true);
+    compiler.open_files(&files)?;
+    let messages = compiler.file_descriptor_set();
+    tonic_prost_build::configure().out_dir(out).emit_rerun_if_changed(false).compile_fds(messages)?;
+    Ok(files)
 }
 
 /// Makes the tables without writing anything.

@@ -20,9 +20,10 @@ pub(crate) struct Proto {
 }
 
 impl Proto {
-    /// Compiles every .proto file under a directory.
+    /// Compiles every .proto file under a directory, but those of the project's own services.
     pub(crate) fn load(root: &Path) -> Result<Self> {
-        let files = crate::files_below(root, "proto")?;
+        let mut files = crate::files_below(root, "proto")?;
+        files.retain(|file| !file.starts_with(root.join(crate::OWN)));
         let mut compiler = protox::Compiler::new([root])?;
         compiler.include_imports(true).include_source_info(true);
         compiler.open_files(&files)?;

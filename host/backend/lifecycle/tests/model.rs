@@ -11,15 +11,36 @@ use crate::backend::gate::Refusal;
 /// Something that happens; numbers choose among what is possible then.
 #[derive(Debug, Clone)]
 enum Event {
-    Found { code: u8, why: Why, force: Force, asks: bool },
+    Found {
+        code: u8,
+        why: Why,
+        force: Force,
+        asks: bool,
+    },
     /// Work of the driver ends, well or not.
-    Ends { which: usize, well: bool, newer: bool },
-    Drains { which: usize },
-    Observed { bad: u64 },
-    Rollback { force: Force },
-    Pin { code: Option<u8> },
-    Close { intake: Intake },
-    Passes { time: u64 },
+    Ends {
+        which: usize,
+        well: bool,
+        newer: bool,
+    },
+    Drains {
+        which: usize,
+    },
+    Observed {
+        bad: u64,
+    },
+    Rollback {
+        force: Force,
+    },
+    Pin {
+        code: Option<u8>,
+    },
+    Close {
+        intake: Intake,
+    },
+    Passes {
+        time: u64,
+    },
     Restart,
 }
 

@@ -1,0 +1,120 @@
+//! Making a generation beside the one that serves: reading, loading, keeping the component. All of it is a
+//! task of its own, whose end is a message.
+
+use std::sync::Arc;
+
+use super::{Driver, Held, Message, trust};
+use crate::backend::gate::{Refusal, RefusalId};
+use crate::backend::lifecycle::{Candidate, Number, Why};
+use crate::backend::loader::{self, Refused, Staging, Trust};
+use crate::backend::{Generation, environment};
+use crate::config::{BackendConfig, ComponentSource};
+use crate::node::DirectoryGrant;
+use crate::sandbox::loading::Loader;
+use crate::sandbox::store::View;
+
+impl Driver {
+    pub(super) async fn stage(&mut self, number: Number, candidate: Candidate) {
+        self.held.insert(number, Held { recipe: candidate.recipe.clone(), generation: None });
+        let made = match self.configuration_for(&candidate).await {
+            Ok(config) => {
+                let is_known = self.machine.memory().good.as_ref().is_some_and(|good| good.recipe == candidate.recipe);
+                let serves = self.machine.active().is_some() || self.machine.memory().good.is_some();
+                let config = Arc::new(config);
+                let staging = self.prepare(&config, trust(candidate.why, is_known, serves));
+                staging.map(|staging| (config, staging)).map_err(|refused| refused.refusal())
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let (own, backend, keep) = (self.own.clone(), Arc::clone(&self.backend), self.keep.clone());
+        let node = self.environment.node.clone();
+        self.backend.detach(async move {
+            let work = async {
+                let (config, staging) = made?;
+                let (generation, bytes) = make(&config, staging, &candidate.recipe.code).await?;
+                if let (Some(node), true) = (node, config.grants.node) {
+                    let known = backend.generation().map(|active| active.config.clone());
+                    node.register(&config.name, union(&config, known.as_deref())).await.map_err(|error| {
+                        Refusal::new(RefusalId::Surroundings, format!("node work cannot be set up: {error}"))
+                    })?;
+                }
+                let code = candidate.recipe.code;
+                let kept = tokio::task::spawn_blocking(move || keep.keep_component(&code, &bytes)).await;
+                kept.map_err(|_| Refused::Interrupted.refusal())?;
+                Ok::<_, Refusal>(Arc::new(generation))
+            };
+            tokio::select! {
+                () = backend.closing() => {}
+                // The driver is gone only when the host shuts down.
+                made = work => drop(own.send(Message::Staged(number, made))),
+            }
+        });
+    }
+
+    /// The configuration that the candidate is made with.
+    async fn configuration_for(&self, candidate: &Candidate) -> Result<BackendConfig, Refusal> {
+        if candidate.why != Why::LastGood {
+            if self.recipe(&candidate.recipe.code) != candidate.recipe {
+                let words = "the configuration changed before it was looked at";
+                return Err(Refusal::new(RefusalId::Superseded, words));
+            }
+            return Ok((*self.config).clone());
+        }
+        let kept = self.keep.good().await.filter(|kept| kept.recipe == candidate.recipe);
+        let (Some(kept), Some(path)) = (kept, self.keep.component(&candidate.recipe.code)) else {
+            return Err(Refusal::new(RefusalId::Unreadable, "the last good component was not kept"));
+        };
+        let component = ComponentSource::File(path);
+        // Its signature was checked when it came; its digest is checked again.
+        Ok(BackendConfig { component, signers: Vec::new(), ..self.config.giving(kept.given) })
+    }
+
+    fn prepare(&mut self, config: &BackendConfig, trust: Trust) -> Result<Staging, Refused> {
+        if config.grants.node && self.environment.node.is_none() {
+            let words = "node work is granted, and its process is not there: it can only be started before any \
+                         component is loaded; restart the host";
+            return Err(Refused::Surroundings(words.to_owned()));
+        }
+        let loader = match &self.engine {
+            Some((limits, loader)) if *limits == config.limits => loader.clone(),
+            _ => Loader::new(&config.limits)?,
+        };
+        self.engine = Some((config.limits.clone(), loader.clone()));
+        let files = environment::files(config, &self.jobs)?;
+        let around = |view| environment::surroundings(config, &self.environment, &files, view).map(Arc::new);
+        let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
+        Ok(Staging { loader, cache: self.environment.cache.clone(), look, around, trust })
+    }
+}
+
+/// Reads the component and makes a generation of it, if it is still the one that was meant.
+async fn make(config: &Arc<BackendConfig>, staging: Staging, code: &str) -> Result<(Generation, Vec<u8>), Refusal> {
+    let bytes = loader::component_bytes(&config.component).await.map_err(|refused| refused.refusal())?;
+    let copy = bytes.clone();
+    let digest = tokio::task::spawn_blocking(move || loader::digest_of(&copy)).await;
+    if digest.map_err(|_| Refused::Interrupted.refusal())? != code {
+        return Err(Refusal::new(RefusalId::Superseded, "the file changed before it was looked at"));
+    }
+    let generation = loader::stage(Arc::clone(config), staging, bytes.clone()).await;
+    Ok((generation.map_err(|refused| refused.refusal())?, bytes))
+}
+
+/// The directories of the generation that serves and of the next one: calls of both may be under way.
+fn union(next: &BackendConfig, active: Option<&BackendConfig>) -> Vec<DirectoryGrant> {
+    let of = |config: &BackendConfig| {
+        let grants = config.grants.directories.iter();
+        let grants = grants.map(|grant| DirectoryGrant {
+            host: grant.host.clone(),
+            guest: grant.guest.clone(),
+            write: grant.write,
+        });
+        grants.collect::<Vec<_>>()
+    };
+    let mut all = of(next);
+    for grant in active.map(of).unwrap_or_default() {
+        if all.iter().all(|other| other.guest != grant.guest) {
+            all.push(grant);
+        }
+    }
+    all
+}
