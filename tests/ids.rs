@@ -4,13 +4,13 @@
 use std::path::Path;
 
 /// Every rule that needs a test of its own.
-const REQUIRED: [&str; 21] = [
-    "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D10",
-    "D11", "D12",
+const REQUIRED: [&str; 22] = [
+    "T1", "T2", "T3", "T4", "T5", "T6", "T7", "T8", "T9", "T10", "D1", "D2", "D3", "D4", "D5", "D6", "D7", "D8", "D9",
+    "D10", "D11", "D12",
 ];
 
 /// A rule, and a test as file and function.
-const PROOFS: [(&str, &str, &str); 47] = [
+const PROOFS: [(&str, &str, &str); 49] = [
     ("T1", "host/wire/check/tests/traps.rs", "t1_relative_paths_pass_where_a_volume_is_only_looked_for"),
     ("T1", "tests/traps.rs", "t1_a_relative_path_of_an_unknown_volume_is_not_found"),
     ("T2", "host/wire/check/tests/traps.rs", "t2_members_of_a_group_snapshot_may_be_left_out"),
@@ -58,6 +58,8 @@ const PROOFS: [(&str, &str, &str); 47] = [
     ("D11", "tests/addons/replication.rs", "d11_other_parameters_are_the_backends_to_judge"),
     ("D12", "host/wire/check/tests/addons.rs", "d12_kinds_of_sources_that_a_backend_lacks"),
     ("D12", "tests/addons/replication.rs", "d12_snapshots_only_where_the_backend_has_the_feature"),
+    ("D9", "host/backend/lifecycle/tests/mod.rs", "other_capabilities_close_the_connections"),
+    ("D9", "tests/swaps/spanning.rs", "connections_close_on_purpose_when_the_capabilities_change_and_only_then"),
 ];
 
 /// Whether a text has a function of this name that runs as a test.

@@ -6,16 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Who may name whom, from the top down (ARCHITECTURE.md). A module may name those in its row.
-const LAYERS: [(&str, &[&str]); 14] = [
+const LAYERS: [(&str, &[&str]); 15] = [
     ("main", &["cli"]),
     (
         "cli",
         &[
-            "host", "server", "rpc", "backend", "error", "wire", "sandbox", "node", "files", "state", "config",
-            "observe",
+            "host", "admin", "server", "rpc", "backend", "error", "wire", "sandbox", "node", "files", "state",
+            "config", "observe",
         ],
     ),
-    ("host", &["server", "rpc", "backend", "wire", "sandbox", "node", "files", "state", "config", "observe"]),
+    ("host", &["admin", "server", "rpc", "backend", "wire", "sandbox", "node", "files", "state", "config", "observe"]),
+    ("admin", &["server", "backend", "error", "wire", "config", "observe"]),
     ("server", &["rpc", "error", "wire", "config", "observe"]),
     ("rpc", &["backend", "error", "admission", "wire", "sandbox", "node", "config", "observe"]),
     ("backend", &["error", "admission", "wire", "sandbox", "node", "files", "state", "config", "observe"]),
@@ -37,7 +38,10 @@ const EXCEPTIONS: [(&str, &str); 1] = [
 
 /// Where a library may be named.
 const HOMES: [(&str, &[&str]); 2] = [
-    ("tonic", &["host/server/", "host/rpc/", "host/cli/", "host/error/status.rs", "host/error/tests.rs"]),
+    (
+        "tonic",
+        &["host/admin/", "host/server/", "host/rpc/", "host/cli/", "host/error/status.rs", "host/error/tests.rs"],
+    ),
     ("wasmtime", &["host/sandbox/"]),
 ];
 

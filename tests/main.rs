@@ -57,4 +57,6 @@ mod sites;
 #[cfg(test)]
 mod support;
 #[cfg(test)]
+mod swaps;
+#[cfg(test)]
 mod traps;

@@ -14,6 +14,14 @@ pub enum Node {
     Withheld,
 }
 
+/// How the sockets of CSI are cut.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum Layout {
+    #[default]
+    Unified,
+    Split,
+}
+
 /// What differs from a host with one backend, one socket and all defaults.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
@@ -27,7 +35,10 @@ pub struct Options {
     log: Option<&'static str>,
     recovering: bool,
     addons: bool,
-    split: bool,
+    component: Option<PathBuf>,
+    metrics: bool,
+    sections: String,
+    layout: Layout,
     pub(super) tap: Option<Tap>,
 }
 
@@ -78,6 +89,27 @@ impl Options {
     #[must_use]
     pub fn setting(mut self, key: &str, value: &str) -> Self {
         write!(self.settings, "{key} = \"{value}\", ").expect("a string grows");
+        self
+    }
+
+    /// The component, if not the guest's own file.
+    #[must_use]
+    pub fn component(mut self, file: &Path) -> Self {
+        self.component = Some(file.to_owned());
+        self
+    }
+
+    /// The page for metrics is served, on a port that the system chooses.
+    #[must_use]
+    pub fn metrics(mut self) -> Self {
+        self.metrics = true;
+        self
+    }
+
+    /// Sections after all others, as they stand in the file.
+    #[must_use]
+    pub fn section(mut self, text: &str) -> Self {
+        writeln!(self.sections, "{text}").expect("a string grows");
         self
     }
 
@@ -135,7 +167,7 @@ impl Options {
     /// The controller has one socket and the node another.
     #[must_use]
     pub fn split(mut self) -> Self {
-        self.split = true;
+        self.layout = Layout::Split;
         self
     }
 
@@ -160,7 +192,7 @@ impl Options {
 
     /// How many sockets there are.
     pub(super) fn sockets(&self) -> usize {
-        1 + usize::from(self.addons) + usize::from(self.split)
+        1 + usize::from(self.addons) + usize::from(self.layout == Layout::Split)
     }
 
     pub(super) fn waits_for_ready(&self) -> bool {
@@ -171,17 +203,18 @@ impl Options {
     pub fn file(&self, guest: Guest, directory: &Path) -> String {
         let state = self.state.clone().unwrap_or_else(|| directory.join("state"));
         let (directory, state) = (directory.display(), state.display());
-        let component = guest.path();
-        let Self { backend, limits, grants, settings, .. } = self;
+        let component = self.component.clone().unwrap_or_else(|| guest.path());
+        let Self { backend, limits, grants, settings, sections, .. } = self;
+        let http = if self.metrics { "http = \"127.0.0.1:0\"\n" } else { "" };
         let addons = if self.addons { format!("addons = \"unix://{directory}/addons.sock\"\n") } else { String::new() };
-        let csi = if self.split {
+        let csi = if self.layout == Layout::Split {
             format!("csi-controller = \"unix://{directory}/csi.sock\"\ncsi-node = \"unix://{directory}/node.sock\"\n")
         } else {
             format!("csi = \"unix://{directory}/csi.sock\"\n")
         };
         format!(
-            "[host]\nstate = \"{state}\"\n\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
-             {csi}settings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}",
+            "[host]\nstate = \"{state}\"\nadmin = \"unix://{directory}/admin.sock\"\n{http}\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
+             {csi}settings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}\n{sections}",
             component.display(),
             settings.trim_end_matches(", "),
         )

@@ -1,0 +1,144 @@
+//! The gate: for each refusal a real component, the refusal's id in log and history, and the old generation
+//! serving on.
+
+use serde_json::json;
+
+use super::*;
+use crate::support::run_to_end;
+
+/// Puts a candidate in the place of version 1 and expects its refusal, while version 1 serves on.
+async fn refuses(candidates: &[(&str, Vec<u8>)]) {
+    let (shelf, host) = host(Options::default()).await;
+    for (n, (id, bytes)) in candidates.iter().enumerate() {
+        shelf.replace(bytes);
+        host.log.wait("refused: ", n + 1).await;
+        let history = host.history().await;
+        assert_eq!(history[0]["refusal"], *id, "{history:#?}");
+        assert_eq!((&history[0]["state"], &history[n + 1]["state"]), (&json!("rejected"), &json!("active")));
+        assert_eq!(serving(&host, &format!("after-{id}-{n}")).await, version(1), "{id}");
+    }
+    let status = host.status().await;
+    assert_eq!(status["last_refusal"]["id"], candidates.last().unwrap().0);
+    assert_eq!((&status["state"], &status["generation"]), (&json!("active"), &json!(1)));
+}
+
+fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
+    assert_eq!(from.len(), to.len());
+    let mut out = bytes.to_vec();
+    let places: Vec<_> = (0..out.len() - from.len()).filter(|at| out[*at..].starts_with(from.as_bytes())).collect();
+    assert!(!places.is_empty(), "{from} is not there");
+    for at in places {
+        out[at..at + to.len()].copy_from_slice(to.as_bytes());
+    }
+    out
+}
+
+#[tokio::test]
+async fn what_is_no_backend_of_this_contract() {
+    let good = tester(2, "good");
+    refuses(&[
+        ("broken-component", good[..good.len() / 2].to_vec()),
+        ("foreign-component", b"\0asm\x01\0\0\0".to_vec()),
+        ("foreign-component", b"\0asm\x0d\0\x01\0".to_vec()),
+        ("wrong-contract", replaced(&good, "/state@0.1.0", "/state@0.2.0")),
+        ("wrong-contract", replaced(&good, "/identity@0.1.0", "/identity@0.2.0")),
+        ("wrong-contract", replaced(&good, "vendor-version", "seller-version")),
+        ("broken-component", b"#!/bin/sh\n".to_vec()),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_not_well() {
+    refuses(&[
+        ("describe-failed", tester(2, "desc")),
+        ("describe-failed", tester(2, "trap")),
+        ("probe-failed", tester(2, "prob")),
+        ("self-test-failed", tester(2, "self")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn what_is_another_driver_or_can_do_less_or_wants_more() {
+    let other = stamped(Guest::TESTER, &[("version", &version(2)), ("name", "tester.drivebay.dex")]);
+    refuses(&[
+        ("other-plugin", other),
+        ("fewer-abilities", tester(2, "less")),
+        ("missing-grants", tester(2, "want")),
+        ("lower-version", tester(0, "good")),
+    ])
+    .await;
+}
+
+#[tokio::test]
+async fn force_helps_against_mistakes_and_not_against_dangers() {
+    let (shelf, host) = host(Options::default()).await;
+    shelf.replace(&tester(0, "less"));
+    host.log.wait("refused: ", 1).await;
+    host.refused(&["reload", "under-test", "--wait"], "fewer-abilities").await;
+    host.told(&["reload", "under-test", "--wait", "--force"]).await;
+    assert_eq!(serving(&host, "a").await, version(0));
+    shelf.replace(&tester(3, "prob"));
+    host.log.wait("refused: ", 3).await;
+    host.refused(&["reload", "under-test", "--wait", "--force"], "probe-failed").await;
+    assert_eq!(serving(&host, "b").await, version(0));
+}
+
+#[tokio::test]
+async fn a_file_that_is_gone_and_settings_that_cannot_be() {
+    let (shelf, host) = host(Options::default()).await;
+    std::fs::remove_file(shelf.file()).unwrap();
+    host.refused(&["reload", "under-test", "--wait"], "unreadable").await;
+    shelf.replace(&tester(1, "good"));
+    host.told(&["reload", "under-test", "--wait"]).await;
+    let grants = "[backend.grants]\ndirectories = [{ host = \"/nowhere/at/all\", guest = \"/pool\" }]";
+    let text = std::fs::read_to_string(host.file()).unwrap().replace("[backend.grants]", grants);
+    std::fs::write(host.file(), text).unwrap();
+    host.log.wait("refusal=\"surroundings\"", 1).await;
+    assert_eq!(serving(&host, "a").await, version(1));
+}
+
+#[tokio::test]
+async fn a_digest_that_is_pinned_in_the_configuration() {
+    let first = tester(1, "good");
+    let digest = drivebay::backend::digest_of(&first);
+    let (shelf, host) = host(Options::default().backend(&format!("digest = \"sha256:{digest}\""))).await;
+    shelf.replace(&tester(2, "good"));
+    host.log.wait("refusal=\"wrong-digest\"", 1).await;
+    assert_eq!(serving(&host, "a").await, version(1));
+}
+
+#[tokio::test]
+async fn signatures_are_demanded_where_signers_are_named() {
+    let keys = tempfile::tempdir().unwrap();
+    let (vendor, stranger) = (keys.path().join("vendor"), keys.path().join("stranger"));
+    for name in [&vendor, &stranger] {
+        let (code, words) = run_to_end(&["keygen"], &[name]).await;
+        assert_eq!(code, 0, "{words}");
+    }
+    let shelf = Shelf::with(&tester(1, "good"));
+    let sign = async |file: &std::path::Path, key: &std::path::Path| {
+        let (code, words) = run_to_end(&["sign", "--key"], &[&key.with_extension("key"), file]).await;
+        assert_eq!(code, 0, "{words}");
+    };
+    sign(&shelf.file(), &vendor).await;
+    let signers = format!("signers = [\"{}\"]", vendor.with_extension("pub").display());
+    let host = TestHost::start(Guest::TESTER, Options::default().component(&shelf.file()).backend(&signers)).await;
+    let signature = shelf.beside("backend.wasm.sig");
+
+    let other = std::fs::read(&signature).unwrap();
+    shelf.replace(&tester(2, "good"));
+    host.log.wait("refusal=\"wrong-signature\"", 1).await;
+    std::fs::remove_file(&signature).unwrap();
+    host.refused(&["reload", "under-test", "--wait"], "unsigned").await;
+    sign(&shelf.file(), &stranger).await;
+    host.refused(&["reload", "under-test", "--wait"], "wrong-signature").await;
+    std::fs::write(&signature, other).unwrap();
+    host.refused(&["reload", "under-test", "--wait"], "wrong-signature").await;
+    assert_eq!(serving(&host, "a").await, version(1));
+    // The signature alone brings it: nobody has to reload.
+    sign(&shelf.file(), &vendor).await;
+    swapped(&host, 2).await;
+    assert_eq!(serving(&host, "b").await, version(2));
+}
