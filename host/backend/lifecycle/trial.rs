@@ -19,12 +19,15 @@ const MARGIN: u64 = 10;
 /// Whether the new generation is to go back: enough bad calls, and their share of all is at least
 /// `MARGIN` percentage points above the old one's.
 pub(super) const fn is_worse(new: Tally, old: Tally) -> bool {
-    if new.bad < ENOUGH || new.calls == 0 {
-        return false;
+    new.bad >= ENOUGH && share(new) >= share(old).saturating_add(MARGIN)
+}
+
+/// Bad calls of a hundred.
+const fn share(tally: Tally) -> u64 {
+    match tally.bad.saturating_mul(100).checked_div(tally.calls) {
+        Some(share) => share,
+        None => 0,
     }
-    let new_share = new.bad.saturating_mul(100) / new.calls;
-    let old_share = if old.calls == 0 { 0 } else { old.bad.saturating_mul(100) / old.calls };
-    new_share >= old_share.saturating_add(MARGIN)
 }
 
 #[cfg(test)]

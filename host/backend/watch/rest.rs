@@ -115,7 +115,7 @@ impl Rest {
     /// It was read, looking before and after; none: it could not be read. Gives the digest if this is
     /// another content at rest.
     pub fn was_read(&mut self, now: Duration, looks: Option<(Stamp, Stamp)>, digest: &str) -> Option<String> {
-        let Some(moving) = self.moving else { return None };
+        let moving = self.moving?;
         if looks != Some((moving.stamp, moving.stamp)) {
             self.look_at = now + SHORT;
             return None;

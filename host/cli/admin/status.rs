@@ -98,7 +98,7 @@ pub(crate) fn run(args: &Args) -> Exit {
             let answer = client.get_status(request).await?.into_inner();
             let rows: Vec<Row> = answer.backends.into_iter().map(Row::from).collect();
             let all_serve = rows.iter().all(|row| row.generation.is_some());
-            let text = if args.json { json(Report { backends: rows }, args.watch)? } else { people(&rows) };
+            let text = if args.json { json(&Report { backends: rows }, args.watch)? } else { people(&rows) };
             if text != last {
                 print(&text);
             }
@@ -114,8 +114,8 @@ pub(crate) fn run(args: &Args) -> Exit {
     })
 }
 
-fn json(report: Report, one_line: bool) -> Result<String, Failure> {
-    let text = if one_line { serde_json::to_string(&report) } else { serde_json::to_string_pretty(&report) };
+fn json(report: &Report, one_line: bool) -> Result<String, Failure> {
+    let text = if one_line { serde_json::to_string(report) } else { serde_json::to_string_pretty(report) };
     text.map_err(|error| Failure::Failed(error.to_string()))
 }
 
