@@ -7,7 +7,7 @@ use tonic::{Request, Response, Status};
 
 use super::Backends;
 use super::answer;
-use crate::backend::lifecycle::{Force, Intake};
+use crate::backend::lifecycle::{Force, Intake, Manner};
 use crate::backend::{Backend, Command, Control, Wait};
 use crate::error::status;
 use crate::wire::admin::{
@@ -62,8 +62,15 @@ impl Admin for Api {
         if component.as_ref().is_some_and(|path| !path.is_absolute()) {
             return Err(status::malformed("component must be an absolute path: the host has a directory of its own"));
         }
+        if request.canary > 100 {
+            return Err(status::malformed("canary must be a percentage, 1 to 100"));
+        }
+        let manner = Manner {
+            shadow: (request.shadow > 0).then_some(request.shadow),
+            canary: u8::try_from(request.canary).ok().filter(|percent| *percent > 0),
+        };
         let wait = if request.wait { Wait::Outcome } else { Wait::Nothing };
-        self.command(&request.name, Command::Reload { component, force: force(request.force), wait }).await
+        self.command(&request.name, Command::Reload { component, force: force(request.force), manner, wait }).await
     }
 
     async fn rollback(&self, request: Request<RollbackRequest>) -> Result<Response<CommandResponse>, Status> {

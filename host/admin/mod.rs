@@ -3,6 +3,7 @@
 
 mod answer;
 mod api;
+pub mod page;
 
 use std::path::Path;
 use std::sync::Arc;
@@ -25,12 +26,20 @@ pub trait Backends: Send + Sync + 'static {
     fn all(&self) -> Vec<(Arc<Backend>, Control)>;
 }
 
-/// Why the admin socket is not served.
+/// Why operators are not served.
 #[derive(Debug, thiserror::Error)]
 pub enum AdminError {
     /// It cannot be bound.
     #[error("the admin socket: {0}")]
     Listen(#[from] ListenError),
+    /// The address for metrics cannot be bound.
+    #[error("http = {address}: {source}")]
+    Http {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
 }
 
 /// Listens at `path`; the answer serves until `end`.

@@ -12,6 +12,7 @@ use super::{Backend, call_id};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Access, Holder, LockSet, ObjectKind};
+use crate::observe::metrics::metrics;
 use crate::sandbox::bindings::drivebay::backend::types::Instant as WitInstant;
 use crate::sandbox::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
 use crate::sandbox::context::CallContext;
@@ -92,7 +93,7 @@ fn wall_now() -> WitInstant {
 
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
-    let Ok(lease) = backend.lease() else { return (Vec::new(), None) };
+    let Ok(lease) = backend.lease(&LockSet::none()) else { return (Vec::new(), None) };
     if !lease.own.has_background() {
         return (Vec::new(), None);
     }
@@ -121,7 +122,7 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
         }
         Err(fault) => {
             tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
-            backend.health.doubt();
+            backend.fault(&lease, &fault);
             (Vec::new(), None)
         }
     }
@@ -152,13 +153,14 @@ fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::Unbou
     let owner = Arc::clone(backend);
     backend.detach(async move {
         let how = step(&owner, &id, locks).await;
+        metrics().stepped(&owner.name, how.word());
         // The runner is gone only when the host shuts down.
         let _ = report.send((id, how));
     });
 }
 
 async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
-    let Ok(lease) = backend.lease() else { return Ended::PutOff };
+    let Ok(lease) = backend.lease(&LockSet::none()) else { return Ended::PutOff };
     let wall = lease.around.limits.wall.of(Duty::Step);
     let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);
     let holder = Holder { operation: "a background step", call: context.id.clone(), kind: HolderKind::Step };
@@ -193,7 +195,7 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
         }
         Err(fault) => {
             tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
-            backend.health.doubt();
+            backend.fault(&lease, &fault);
             Ended::Failed
         }
     }

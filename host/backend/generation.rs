@@ -14,6 +14,7 @@ use super::facts::Facts;
 use super::gate::Profile;
 use super::lifecycle::Tally;
 use crate::config::{BackendConfig, InstancePolicy};
+use crate::observe::metrics::metrics;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
 use crate::sandbox::instance::{Live, Program};
@@ -33,6 +34,8 @@ pub struct Generation {
     pub own: OwnExports,
     /// What its instances share.
     pub around: Arc<Surroundings>,
+    /// What they share while it is tried: nothing can be changed.
+    pub look: Arc<Surroundings>,
     /// The configuration that it was made with.
     pub config: Arc<BackendConfig>,
     program: Program,
@@ -53,8 +56,13 @@ pub struct Lease {
 }
 
 impl Lease {
+    /// What it holds.
+    pub(super) fn generation(&self) -> &Arc<Generation> {
+        &self.generation
+    }
+
     /// Whether it holds this very generation.
-    pub(super) fn is_of(&self, generation: &Arc<Generation>) -> bool {
+    pub fn is(&self, generation: &Arc<Generation>) -> bool {
         Arc::ptr_eq(&self.generation, generation)
     }
 }
@@ -89,6 +97,7 @@ pub(super) struct Parts {
     pub exports: Exports,
     pub own: OwnExports,
     pub around: Arc<Surroundings>,
+    pub look: Arc<Surroundings>,
     pub program: Program,
     pub config: Arc<BackendConfig>,
 }
@@ -101,6 +110,7 @@ impl Generation {
             exports: parts.exports,
             own: parts.own,
             around: parts.around,
+            look: parts.look,
             program: parts.program,
             config: parts.config,
             idle: Mutex::new(Vec::new()),
@@ -112,7 +122,7 @@ impl Generation {
     }
 
     /// A hold for a call.
-    pub(super) fn lease(self: Arc<Self>) -> Lease {
+    pub fn lease(self: Arc<Self>) -> Lease {
         let call = self.calls.token();
         Lease { generation: self, _call: call }
     }
@@ -174,13 +184,22 @@ impl Generation {
     /// # Errors
     /// The fault that ended the instance while it was made; `Pool` when there is no room.
     pub async fn enter(&self, call: &Arc<CallContext>) -> Result<Live, Fault> {
-        match self.take_idle() {
-            Some(mut live) => {
-                live.begin(call);
-                Ok(live)
-            }
-            None => self.program.instantiate(&self.around, call).await,
+        if let Some(mut live) = self.take_idle() {
+            live.begin(call);
+            return Ok(live);
         }
+        let begin = Instant::now();
+        let made = self.program.instantiate(&self.around, call).await;
+        metrics().instantiated(&self.around.backend, begin.elapsed());
+        made
+    }
+
+    /// An instance that can change nothing.
+    ///
+    /// # Errors
+    /// As `enter`.
+    pub async fn enter_looking(&self, call: &Arc<CallContext>) -> Result<Live, Fault> {
+        self.program.instantiate(&self.look, call).await
     }
 
     /// Gives an instance back after a call that it served without a fault.

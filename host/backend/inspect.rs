@@ -108,7 +108,8 @@ async fn look(
         None => facts,
     };
     let (digest, config) = (seen.digest.clone(), Arc::new(config));
-    let parts = Parts { digest, facts, exports, own, around, program, config: Arc::clone(&config) };
+    let parts =
+        Parts { digest, facts, exports, own, look: Arc::clone(&around), around, program, config: Arc::clone(&config) };
     let (backend, generation) = (Backend::new(config), Generation::new(parts));
     backend.current.store(Some(Arc::new(generation)));
     seen.described = Some(Described { backend: Arc::new(backend), wants, unknown_features });

@@ -9,6 +9,7 @@ use super::generation::CallEnd;
 use super::{Backend, Readiness, background, call_id};
 use crate::admission::budget::Share;
 use crate::error::CallError;
+use crate::observe::metrics::metrics;
 use crate::observe::text::tame;
 use crate::sandbox::bindings::exports::drivebay::backend::identity::Readiness as Said;
 use crate::sandbox::context::CallContext;
@@ -96,7 +97,10 @@ async fn probe(backend: &Backend) {
         Err(fault) => Err(fault),
     };
     context.settled().await;
-    if matches!(&answer, Err(fault) if CallError::Fault(fault.clone()).is_backend_fault()) {
+    if let Err(fault) = &answer
+        && CallError::Fault(fault.clone()).is_backend_fault()
+    {
+        metrics().trapped(&backend.name, fault.kind.word());
         backend.note(&lease, CallEnd::Bad);
     }
     backend.health.set(match answer {

@@ -211,7 +211,7 @@ pub(super) async fn stage(config: Arc<BackendConfig>, staging: Staging, bytes: V
         return Err(Refused::Signature { path, source });
     }
     try_out(&look, &program, &own, trust).await?;
-    Ok(Generation::new(Parts { digest, facts, exports, own, around, program, config }))
+    Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
 }
 
 /// The exports that the host calls.

@@ -1,6 +1,7 @@
 //! A backend: a vendor's component with its settings, grants and limits, and what the host keeps
 //! for it across generations: locks, budget, health, background work. Knows nothing of gRPC.
 
+mod aside;
 mod attached;
 mod background;
 pub mod call_id;
@@ -27,6 +28,7 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
+pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
 pub use driver::{Command, Control, Wait, start};
 pub use environment::Environment;
@@ -37,11 +39,14 @@ pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
 pub use loader::{Refused, component_bytes, digest_of};
 pub use status::Status;
 
+use self::aside::Canary;
 use crate::admission::budget::{Share, Slot};
-use crate::admission::{Budget, LockTable};
+use crate::admission::{Budget, LockSet, LockTable};
 use crate::config::BackendConfig;
-use crate::error::NotReady;
+use crate::error::{CallError, NotReady};
 use crate::files::Drained;
+use crate::observe::metrics::metrics;
+use crate::sandbox::fault::Fault;
 
 /// A backend while the host runs.
 #[derive(Debug)]
@@ -56,6 +61,10 @@ pub struct Backend {
     /// How many calls are under way, on all generations together.
     budget: ArcSwap<Budget>,
     current: ArcSwapOption<Generation>,
+    /// A generation that serves a share of the objects.
+    canary: ArcSwapOption<Canary>,
+    /// A generation that hears what is asked.
+    shadow: ArcSwapOption<Shadow>,
     /// Why no calls are taken; none: they are.
     closed: ArcSwapOption<String>,
     doors: channel::Sender<Doors>,
@@ -85,6 +94,8 @@ impl Backend {
             health: Health::new(),
             budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),
+            canary: ArcSwapOption::empty(),
+            shadow: ArcSwapOption::empty(),
             closed: ArcSwapOption::empty(),
             doors: channel::Sender::new(Doors::default()),
             status: ArcSwap::from_pointee(Status::nothing(&config.name)),
@@ -116,27 +127,51 @@ impl Backend {
         self.current.load_full()
     }
 
+    /// The generation that hears what is asked of the present one, if there is one.
+    pub fn shadow(&self) -> Option<Arc<Shadow>> {
+        self.shadow.load_full()
+    }
+
+    /// These objects are served by the generation that served the call they belong to.
+    pub fn follows(&self, lease: &Lease, objects: &LockSet) {
+        if let Some(canary) = &*self.canary.load() {
+            canary.follows(lease.generation(), objects);
+        }
+    }
+
+    /// A hold on the canary, if it takes calls about these objects.
+    fn hold_canary(&self, about: &LockSet) -> Option<Lease> {
+        let canary = self.canary.load_full().filter(|canary| canary.takes(about))?;
+        let lease = Arc::clone(&canary.generation).lease();
+        // As below.
+        let is_still = self.canary.load().as_ref().is_some_and(|now| Arc::ptr_eq(now, &canary));
+        is_still.then_some(lease)
+    }
+
     /// A hold on the present generation, whether or not calls are taken.
     fn hold(&self) -> Option<Lease> {
         loop {
             let lease = self.generation()?.lease();
             // A swap between the two steps may have found no calls on the old one: then it is not held.
-            if self.current.load().as_ref().is_some_and(|current| lease.is_of(current)) {
+            if self.current.load().as_ref().is_some_and(|current| lease.is(current)) {
                 return Some(lease);
             }
         }
     }
 
-    /// The generation that a new call runs on.
+    /// The generation that a new call about these objects runs on.
     ///
     /// # Errors
     /// When none is loaded, recovery is not over, the operator wants no calls, or the host is shutting down.
-    pub fn lease(&self) -> Result<Lease, NotReady> {
+    pub fn lease(&self, about: &LockSet) -> Result<Lease, NotReady> {
         if self.closing.is_cancelled() {
             return Err(NotReady::ShuttingDown);
         }
         self.health.admits_calls()?;
-        let lease = self.hold().ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))?;
+        let lease = self
+            .hold_canary(about)
+            .or_else(|| self.hold())
+            .ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))?;
         // After the hold, so that whoever closes and then waits for all holds has seen every call.
         match &*self.closed.load() {
             Some(why) => Err(NotReady::Closed(why.as_str().to_owned())),
@@ -147,6 +182,15 @@ impl Backend {
     /// Takes a place in the budget, or says that there is none now.
     pub fn take(&self, share: Share) -> Option<Slot> {
         self.budget.load().take(share)
+    }
+
+    /// Notes a fault that is the generation's: its record, its health, the metrics.
+    fn fault(&self, lease: &Lease, fault: &Fault) {
+        metrics().trapped(&self.name, fault.kind.word());
+        self.health.doubt();
+        if CallError::Fault(fault.clone()).is_backend_fault() {
+            self.note(lease, CallEnd::Bad);
+        }
     }
 
     /// Notes how a call ended.
@@ -164,6 +208,8 @@ impl Backend {
             self.budget.store(Arc::new(Budget::new(generation.config.limits.calls)));
         }
         self.current.store(Some(generation));
+        // Whatever was tried beside the one before is over.
+        self.canary.store(None);
     }
 
     /// Takes no calls, for this reason; none: takes them.

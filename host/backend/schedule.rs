@@ -42,6 +42,19 @@ pub(crate) enum Ended {
     PutOff,
 }
 
+impl Ended {
+    /// A fixed word for metrics.
+    pub(crate) const fn word(self) -> &'static str {
+        match self {
+            Self::Done => "done",
+            Self::Again => "again",
+            Self::Later => "later",
+            Self::Failed => "failed",
+            Self::PutOff => "put-off",
+        }
+    }
+}
+
 /// What is known of the work of one backend.
 #[derive(Debug, Default)]
 pub(crate) struct Schedule {

@@ -49,6 +49,7 @@ impl Status {
             ready: machine.ready().map(|ready| ready.number),
             staging: match machine.phase() {
                 Phase::Staging(number, _) | Phase::Copying(number, ..) => Some(*number),
+                Phase::Shadowing(passed, _) | Phase::Canary(passed, _) => Some(passed.number),
                 Phase::Idle | Phase::Comparing(_) | Phase::Restoring(_) => None,
             },
             on_trial: machine.is_on_trial(),

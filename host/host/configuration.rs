@@ -7,7 +7,7 @@ use std::pin::Pin;
 use tokio::sync::mpsc;
 
 use super::Host;
-use crate::backend::lifecycle::Force;
+use crate::backend::lifecycle::{Force, Manner};
 use crate::backend::watch::Watch;
 use crate::backend::{Command, Wait, digest_of};
 use crate::config::{Config, HostConfig};
@@ -53,7 +53,8 @@ where
 
 async fn reload_all(host: &Host) {
     for running in host.registry.running() {
-        let command = Command::Reload { component: None, force: Force::No, wait: Wait::Nothing };
+        let command =
+            Command::Reload { component: None, force: Force::No, manner: Manner::default(), wait: Wait::Nothing };
         // The driver logs what becomes of it.
         let _ = running.control.ask(command).await;
     }

@@ -64,6 +64,10 @@ impl Host {
             let backends = Arc::new(host.registry.clone());
             host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
         }
+        if let Some(address) = config.host.http {
+            let backends = Arc::new(host.registry.clone());
+            host.tasks.spawn(admin::page::serve(address, backends, host.ending.clone()).await?);
+        }
         if let Err(error) = host.start_all(config.backends).await {
             // What runs already ends as at a shutdown; a runtime that is dropped under a guest's work panics.
             if let Err(late) = host.stop().await {

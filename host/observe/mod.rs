@@ -2,6 +2,7 @@
 
 pub mod guest_log;
 pub mod masking;
+pub mod metrics;
 pub mod text;
 
 pub use guest_log::{GuestLog, Level};

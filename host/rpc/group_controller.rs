@@ -14,11 +14,18 @@ service! {
         create_volume_group_snapshot: CreateVolumeGroupSnapshotRequest => CreateVolumeGroupSnapshotResponse, Changes, |r| r
             .source_volume_ids
             .iter()
-            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshotName, &r.name), |set, id| set.shared(ObjectKind::Volume, id));
+            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshotName, &r.name), |set, id| set.shared(ObjectKind::Volume, id)), makes |r| made(r);
         delete_volume_group_snapshot: DeleteVolumeGroupSnapshotRequest => DeleteVolumeGroupSnapshotResponse, Changes, |r| r
             .snapshot_ids
             .iter()
             .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id), |set, id| set.exclusive(ObjectKind::Snapshot, id)), [asks];
-        get_volume_group_snapshot: GetVolumeGroupSnapshotRequest => GetVolumeGroupSnapshotResponse, Reads, |_| LockSet::none();
+        get_volume_group_snapshot: GetVolumeGroupSnapshotRequest => GetVolumeGroupSnapshotResponse, Reads, |_| LockSet::none(), about |r| LockSet::none().shared(ObjectKind::GroupSnapshot, &r.group_snapshot_id);
     }
+}
+
+/// The group snapshot, and its snapshots.
+fn made(answer: &v1::CreateVolumeGroupSnapshotResponse) -> LockSet {
+    let Some(group) = &answer.group_snapshot else { return LockSet::none() };
+    let set = LockSet::none().exclusive(ObjectKind::GroupSnapshot, &group.group_snapshot_id);
+    group.snapshots.iter().fold(set, |set, made| set.exclusive(ObjectKind::Snapshot, &made.snapshot_id))
 }

@@ -5,6 +5,7 @@
 use super::pipeline::{self, Permit};
 use super::premise::{Known, Question, Source};
 use super::{Rpc, STEP_PATIENCE};
+use crate::backend::Backend;
 use crate::error::CallError;
 use crate::sandbox::bindings::drivebay::backend::types::{self, ReplicationSource};
 use crate::sandbox::instance::Live;
@@ -16,7 +17,12 @@ use crate::wire::pb::volumegroup::ControllerGetVolumeGroupRequest;
 ///
 /// # Errors
 /// A conflict with another call, or the failure of a question.
-pub(super) async fn learn<R: Rpc>(permit: &mut Permit, live: &mut Live, request: &R) -> Result<Known, CallError> {
+pub(super) async fn learn<R: Rpc>(
+    backend: &Backend,
+    permit: &mut Permit,
+    live: &mut Live,
+    request: &R,
+) -> Result<Known, CallError> {
     let mut known = Known::default();
     loop {
         let questions = request.questions(&known, &permit.lease.facts.abilities);
@@ -29,6 +35,7 @@ pub(super) async fn learn<R: Rpc>(permit: &mut Permit, live: &mut Live, request:
         let further = request.further_locks(&known);
         let holder = pipeline::holder::<R>(&permit.context.id);
         permit.locks.extend_after_steps(&further, &holder, STEP_PATIENCE).await?;
+        backend.follows(&permit.lease, &further);
     }
 }
 

@@ -16,6 +16,7 @@ mod premise;
 mod reclaim_space;
 mod removal;
 mod replication;
+mod shadow;
 mod snapshot_metadata;
 mod table;
 mod volume_group;
@@ -73,6 +74,16 @@ pub(crate) trait Rpc:
 
     /// What it locks, from the request alone.
     fn locks(&self) -> LockSet;
+
+    /// The objects that it is about: whoever works on them must always meet the same generation.
+    fn about(&self) -> LockSet {
+        self.locks()
+    }
+
+    /// The objects that it has made.
+    fn makes(_answer: &<Self as Call>::Answer) -> LockSet {
+        LockSet::none()
+    }
 
     /// The host paths that the request names, and what each is for. Node work for this call may touch those of
     /// them whose form the checks allow, and no others.

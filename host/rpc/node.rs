@@ -28,11 +28,11 @@ service! {
         node_unpublish_volume: NodeUnpublishVolumeRequest => NodeUnpublishVolumeResponse, Changes, |r| volume(&r.volume_id),
             paths |r| vec![target(&r.target_path)], ledger |r| remove(&r.volume_id, &r.target_path);
         node_get_volume_stats: NodeGetVolumeStatsRequest => NodeGetVolumeStatsResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)];
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], about |r| volume(&r.volume_id);
         node_expand_volume: NodeExpandVolumeRequest => NodeExpandVolumeResponse, Changes, |r| volume(&r.volume_id),
             paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)];
         node_get_volume_health: NodeGetVolumeHealthRequest => NodeGetVolumeHealthResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)];
+            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)], about |r| volume(&r.volume_id);
         node_get_storage_health: NodeGetStorageHealthRequest => NodeGetStorageHealthResponse, Reads, |_| LockSet::none();
     }
 }

@@ -13,12 +13,12 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 use tonic::metadata::MetadataMap;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 use tracing::Instrument;
 
 use super::front::Front;
 use super::premise::Course;
-use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry};
+use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry, shadow};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Deadline, Guard, Holder, Slot};
@@ -26,6 +26,7 @@ use crate::backend::{Attached, Backend, CallEnd, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
+use crate::observe::metrics::metrics;
 use crate::sandbox::bindings::drivebay::backend::types;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::{Fault, FaultKind};
@@ -35,9 +36,12 @@ use crate::wire::check::Check;
 use crate::wire::{Call, CallFault, Method};
 
 /// An RPC with one answer.
-pub(super) trait Unary: Rpc + Check<Answer = <Self as Call>::Answer> {}
+pub(super) trait Unary:
+    Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <Self as Call>::Answer>
+{
+}
 
-impl<R: Rpc + Check<Answer = <R as Call>::Answer>> Unary for R {}
+impl<R: Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <R as Call>::Answer>> Unary for R {}
 
 /// How the work of a call ends: with an answer, or with a panic.
 type Ended<T> = std::thread::Result<Result<T, CallError>>;
@@ -60,10 +64,14 @@ pub(super) async fn call<R: Unary>(
     let family = status::family(R::METHOD, R::EFFECT == Effect::Reads);
     // Shown with debugging only: a span of every call costs more than most calls log.
     let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
+    let arrived = Instant::now();
     let answer = run(front, request.into_inner().folded(), id.clone(), deadline).instrument(span).await;
-    answer
+    let answer = answer
         .map(Response::new)
-        .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error))
+        .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error));
+    let code = answer.as_ref().err().map_or(Code::Ok, Status::code);
+    metrics().called(&front.backend.name, R::METHOD.name(), status::word(code), arrived.elapsed());
+    answer
 }
 
 async fn run<R: Unary>(
@@ -92,7 +100,7 @@ async fn await_answer<T: Send + 'static>(work: Attached<Ended<T>>, within: Optio
 pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Result<Permit, CallError> {
     let backend = &front.backend;
     front.serves(R::METHOD).map_err(CallError::Unsupported)?;
-    let lease = backend.lease()?;
+    let lease = backend.lease(&request.about())?;
     if let Some(interface) = R::METHOD.interface()
         && !lease.facts.abilities.exports(interface)
     {
@@ -116,7 +124,7 @@ pub(super) fn holder<R: Rpc>(id: &str) -> Holder {
     Holder { operation: R::METHOD.name(), call: id.to_owned(), kind: HolderKind::Call }
 }
 
-fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
+pub(super) fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
     let duty = match R::EFFECT {
         Effect::Reads => Duty::Read,
         Effect::Changes => Duty::Change,
@@ -139,7 +147,14 @@ async fn work<R: Unary>(
     request: R,
 ) -> Result<<R as Call>::Answer, CallError> {
     let ledger = request.ledger();
-    let answer = perform(&mut permit, request, &ledger).await;
+    let asked = backend.shadow().filter(|_| R::EFFECT == Effect::Reads).map(|shadow| (shadow, request.clone()));
+    let answer = perform(&backend, &mut permit, request, &ledger).await;
+    if let Ok(answer) = &answer {
+        backend.follows(&permit.lease, &R::makes(answer));
+    }
+    if let Some((shadow, request)) = asked {
+        shadow::mirror(&backend, &permit.lease, shadow, request, &answer);
+    }
     let answer = answer.map_err(|error| doubted(&permit.context, error));
     let answer = super::ledger::conclude(&permit.lease, &permit.context, ledger, answer).await;
     note(&backend, &permit.lease, answer.as_ref().err());
@@ -154,6 +169,9 @@ async fn work<R: Unary>(
 
 /// Lets the generation's record and the backend's health know how a call ended.
 pub(super) fn note(backend: &Backend, lease: &Lease, error: Option<&CallError>) {
+    if let Some(CallError::Fault(fault)) = error {
+        metrics().trapped(&backend.name, fault.kind.word());
+    }
     if error.is_some_and(CallError::is_backend_fault) {
         backend.health.doubt();
         backend.note(lease, CallEnd::Bad);
@@ -169,6 +187,7 @@ async fn kept_until_settled(permit: Permit) {
 }
 
 async fn perform<R: Unary>(
+    backend: &Backend,
     permit: &mut Permit,
     request: R,
     ledger: &LedgerUse,
@@ -177,7 +196,7 @@ async fn perform<R: Unary>(
         return Ok(done);
     }
     let mut live = permit.lease.enter(&permit.context).await?;
-    let answer = carry_out(permit, &mut live, request).await;
+    let answer = carry_out(backend, permit, &mut live, request).await;
     match &answer {
         Err(CallError::Fault(_)) => drop(live),
         _ => permit.lease.leave(live),
@@ -197,11 +216,12 @@ fn doubted(context: &CallContext, error: CallError) -> CallError {
 /// Learns what only the backend knows, calls it where there is something to do, and holds its answer
 /// against what was learned.
 async fn carry_out<R: Unary>(
+    backend: &Backend,
     permit: &mut Permit,
     live: &mut Live,
     request: R,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let mut known = inquiry::learn(permit, live, &request).await?;
+    let mut known = inquiry::learn(backend, permit, live, &request).await?;
     if let Course::Done(answer) = request.judge(&known, &permit.lease.facts.abilities)? {
         tracing::debug!(call = permit.context.id, "there is nothing to do");
         request.check_answer(&answer, &permit.lease.facts.abilities)?;
@@ -213,7 +233,7 @@ async fn carry_out<R: Unary>(
     };
     if R::EFFECT == Effect::Reads && request.review(&known, &answer).is_err() {
         // Nothing is locked for a call that only reads: it may have changed meanwhile.
-        known = inquiry::learn(permit, live, &request).await?;
+        known = inquiry::learn(backend, permit, live, &request).await?;
     }
     request.review(&known, &answer)?;
     Ok(answer)

@@ -20,7 +20,7 @@ service! {
         promote_volume: PromoteVolumeRequest => PromoteVolumeResponse, Changes, |r| locks(r), [folds asks];
         demote_volume: DemoteVolumeRequest => DemoteVolumeResponse, Changes, |r| locks(r), [folds asks];
         resync_volume: ResyncVolumeRequest => ResyncVolumeResponse, Changes, |r| locks(r), [folds asks];
-        get_volume_replication_info: GetVolumeReplicationInfoRequest => GetVolumeReplicationInfoResponse, Reads, |_| LockSet::none(), [folds asks];
+        get_volume_replication_info: GetVolumeReplicationInfoRequest => GetVolumeReplicationInfoResponse, Reads, |_| LockSet::none(), about |r| locks(r), [folds asks];
         get_replication_destination_info: GetReplicationDestinationInfoRequest => GetReplicationDestinationInfoResponse, Reads, |_| LockSet::none(), [asks];
     }
 }

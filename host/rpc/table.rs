@@ -5,8 +5,8 @@
 ///
 /// A row of `facts` is answered without entering the guest, by a function of `rpc/facts.rs`. A row
 /// of `guest` says what the RPC does (`Reads` or `Changes`) and what it locks from the request alone.
-/// Where it applies, it also says which host paths the request names and what it means for the ledger,
-/// and in brackets: `folds`, when older clients phrase it otherwise (`wire/compat`); `asks`, when the host must ask
+/// Where it applies, it also says which host paths the request names, what it means for the ledger, which object
+/// it is about without locking it, which objects it makes, and in brackets: `folds`, when older clients phrase it otherwise (`wire/compat`); `asks`, when the host must ask
 /// the backend first (an `impl Premise` beside the row).
 macro_rules! service {
     (
@@ -14,7 +14,8 @@ macro_rules! service {
         facts { $( $fact:ident: $fact_request:ident => $fact_response:ident, $answer:ident; )* }
         guest { $(
             $call:ident: $request:ident => $response:ident, $effect:ident, |$r:tt| $locks:expr
-            $(, paths |$p:tt| $paths:expr)? $(, ledger |$l:tt| $ledger:expr)? $(, [$($mark:ident)*])?;
+            $(, paths |$p:tt| $paths:expr)? $(, ledger |$l:tt| $ledger:expr)?
+            $(, about |$a:tt| $about:expr)? $(, makes |$m:tt| $makes:expr)? $(, [$($mark:ident)*])?;
         )* }
     ) => {
         $(
@@ -39,6 +40,19 @@ macro_rules! service {
                     fn ledger(&self) -> LedgerUse {
                         let $l = self;
                         $ledger
+                    }
+                )?
+
+                $(
+                    fn about(&self) -> LockSet {
+                        let $a = self;
+                        $about
+                    }
+                )?
+
+                $(
+                    fn makes($m: &v1::$response) -> LockSet {
+                        $makes
                     }
                 )?
 

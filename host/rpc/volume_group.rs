@@ -17,11 +17,11 @@ service! {
     facts {}
     guest {
         create_volume_group: CreateVolumeGroupRequest => CreateVolumeGroupResponse, Changes,
-            |r| volumes(LockSet::none().exclusive(ObjectKind::VolumeGroupName, &r.name), &r.volume_ids), [folds asks];
+            |r| volumes(LockSet::none().exclusive(ObjectKind::VolumeGroupName, &r.name), &r.volume_ids), makes |r| r.volume_group.as_ref().map_or_else(LockSet::none, |made| group(&made.volume_group_id)), [folds asks];
         modify_volume_group_membership: ModifyVolumeGroupMembershipRequest => ModifyVolumeGroupMembershipResponse, Changes,
             |r| volumes(group(&r.volume_group_id), &r.volume_ids), [folds asks];
         delete_volume_group: DeleteVolumeGroupRequest => DeleteVolumeGroupResponse, Changes, |r| group(&r.volume_group_id), [asks];
-        controller_get_volume_group: ControllerGetVolumeGroupRequest => ControllerGetVolumeGroupResponse, Reads, |_| LockSet::none();
+        controller_get_volume_group: ControllerGetVolumeGroupRequest => ControllerGetVolumeGroupResponse, Reads, |_| LockSet::none(), about |r| group(&r.volume_group_id);
         list_volume_groups: ListVolumeGroupsRequest => ListVolumeGroupsResponse, Reads, |_| LockSet::none();
     }
 }

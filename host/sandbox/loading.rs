@@ -11,6 +11,7 @@ use super::cache::{CodeCache, CodeId, Compiled};
 use super::instance::Program;
 use super::limits::Limits;
 use super::{compiling, engine, linker};
+use crate::observe::metrics::metrics;
 
 /// What can be wrong with a component file.
 #[derive(Debug, thiserror::Error)]
@@ -83,7 +84,9 @@ impl Loader {
         if let Some(found) = cache.and_then(|cache| cache.find(id)).and_then(|code| self.map(&code)) {
             return Ok(found);
         }
+        let begin = std::time::Instant::now();
         let code = compiling::run(|| self.engine.precompile_component(bytes)).map_err(|e| broken(&e))?;
+        metrics().compiled(begin.elapsed());
         let kept = cache.and_then(|cache| {
             cache
                 .keep(id, &code)

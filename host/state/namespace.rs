@@ -5,6 +5,7 @@
 //! keys never need a prefix that it could forge.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::limits::{check_commit, check_key, check_name};
 use super::{Change, Entry, MAX_PAGE_ENTRIES, Page, Quota, StateError, Store, Usage};
@@ -25,6 +26,7 @@ pub struct Namespace {
     name: Arc<str>,
     quota: Quota,
     access: Access,
+    refused: Arc<AtomicU64>,
 }
 
 impl Namespace {
@@ -32,18 +34,23 @@ impl Namespace {
     /// Names are 1 to [`super::MAX_NAME_BYTES`] bytes without NUL.
     pub fn new(store: Arc<dyn Store>, name: &str, quota: Quota) -> Result<Self, StateError> {
         check_name(name)?;
-        Ok(Self { store, name: name.into(), quota, access: Access::ReadWrite })
+        Ok(Self { store, name: name.into(), quota, access: Access::ReadWrite, refused: Arc::default() })
     }
 
     /// The same namespace for a holder who must not change it.
     #[must_use]
     pub fn read_only(&self) -> Self {
-        Self { access: Access::ReadOnly, ..self.clone() }
+        Self { access: Access::ReadOnly, refused: Arc::default(), ..self.clone() }
     }
 
     /// The namespace's name.
     pub fn name(&self) -> &str {
         &self.name
+    }
+
+    /// How many changes this handle and its clones were refused because they must not change it.
+    pub fn refused_changes(&self) -> u64 {
+        self.refused.load(Ordering::Relaxed)
     }
 
     /// What the namespace may hold.
@@ -114,7 +121,10 @@ impl Namespace {
     fn check_writable(&self) -> Result<(), StateError> {
         match self.access {
             Access::ReadWrite => Ok(()),
-            Access::ReadOnly => Err(StateError::ReadOnly),
+            Access::ReadOnly => {
+                self.refused.fetch_add(1, Ordering::Relaxed);
+                Err(StateError::ReadOnly)
+            }
         }
     }
 }

@@ -5,13 +5,13 @@ use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Attachment, Result};
 
 use crate::records::{Kept, Record};
-use crate::{Tester, act};
+use crate::{Tester, act, stamp};
 
 impl Attachment for Tester {
     fn publish_volume(request: PublishVolumeRequest) -> Result<StringMap> {
         act::enter("attach-volume", &request.volume_id, &request.secrets)?;
         Kept::get(&request.volume_id)?;
-        Ok(vec![("node".to_owned(), request.node_id)])
+        Ok(vec![("node".to_owned(), request.node_id), ("version".to_owned(), stamp::field("version").to_owned())])
     }
 
     fn unpublish_volume(request: UnpublishVolumeRequest) -> Result<()> {

@@ -19,7 +19,8 @@ pub(crate) fn number(name: &str) -> u32 {
 
 /// Whether this tester has this mood: `desc` and `trap` fail or trap when described, `prob` when probed,
 /// `self` in the self-test; `less` and `more` describe a feature less or more, `want` a grant that nobody
-/// gives; `thrd` traps on one new volume in three.
+/// gives; `thrd` traps on one new volume in three, `rtrp` whenever the capacity is asked for; `diff` answers that
+/// otherwise, and writes while it does.
 pub(crate) fn is(mood: &str) -> bool {
     field("mood") == mood
 }

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::backend::Generation;
 use crate::backend::gate::{Refusal, RefusalId};
-use crate::backend::lifecycle::{Force, Input, Intake, Number};
+use crate::backend::lifecycle::{Force, Input, Intake, Manner, Number};
 use crate::config::BackendConfig;
 
 /// What the operator can ask of a running backend.
@@ -19,6 +19,8 @@ pub enum Command {
         component: Option<PathBuf>,
         /// Whether the operator insists.
         force: Force,
+        /// What comes before it serves all calls.
+        manner: Manner,
         /// Whether the answer is the outcome, or only that it was begun.
         wait: Wait,
     },

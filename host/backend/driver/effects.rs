@@ -9,6 +9,7 @@ use super::{Driver, Message, Status, state};
 use crate::backend::gate::{Refusal, RefusalId};
 use crate::backend::lifecycle::{Connections, Effect, Input, Intake, Number};
 use crate::backend::{Generation, Readiness, life};
+use crate::observe::metrics::metrics;
 use crate::state::{Namespace, Quota};
 
 /// Why no calls are taken while the copy of the state is brought back.
@@ -47,6 +48,12 @@ impl Driver {
             Effect::CompareState(number) => self.compare_state(number),
             Effect::RestoreState(number) => self.restore_state(number),
             Effect::Activate(number, connections) => self.activate(number, connections).await,
+            Effect::Shadow(number) => self.shadow(number),
+            Effect::EndShadow(_) => self.end_shadow(),
+            Effect::TellShadow(number) => self.tell_shadow(number),
+            Effect::Canary(number, percent) => self.canary(number, percent),
+            Effect::EndCanary(_) => self.backend.canary.store(None),
+            Effect::RolledBack(cause) => metrics().rolled_back(&self.backend.name, cause.word()),
             Effect::Drain(number) => self.wait_for_calls(number),
             Effect::End(number) => self.end_calls(number),
             Effect::Drop(number) => drop(self.held.remove(&number)),
@@ -66,6 +73,7 @@ impl Driver {
         let word = entry.refusal.as_deref().unwrap_or_default();
         let id = RefusalId::ALL.iter().copied().find(|id| id.word() == word).unwrap_or(RefusalId::Host);
         let refusal = Refusal::new(id, entry.why.last().cloned().unwrap_or_default());
+        metrics().refused(&self.backend.name, id.word());
         let (backend, generation, digest) = (&self.backend.name, entry.number.0, &entry.recipe.code);
         tracing::warn!(backend, generation, digest, refusal = word, "refused: {refusal}");
         self.refusal = Some(refusal);
@@ -87,6 +95,7 @@ impl Driver {
         }
         let (version, digest) = (facts.version.clone(), generation.digest.clone());
         self.backend.activate(generation);
+        metrics().swapped(&self.backend.name);
         tracing::info!(backend = self.backend.name, generation = number.0, version, digest, "generation serves");
         if connections == Connections::Close {
             tracing::info!(backend = self.backend.name, "capabilities changed: connections are closed on purpose");

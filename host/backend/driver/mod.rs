@@ -2,6 +2,7 @@
 //! carries out what it says. Decides nothing. Why one task: the order in which things happen to a backend
 //! is then the order of its messages, and no lock is held across a step.
 
+mod aside;
 mod control;
 mod effects;
 mod keep;
@@ -18,8 +19,9 @@ use tokio::time::Instant;
 pub use self::control::{Command, Control, Wait};
 use self::control::{Message, Reply};
 use self::keep::Keep;
+use super::aside::Shadow;
 use super::gate::{Refusal, RefusalId};
-use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Number, Phase, Recipe, Terms, Ticket, Why};
+use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, Phase, Recipe, Terms, Ticket, Why};
 use super::loader::{self, Refused, Trust};
 use super::schedule::millis;
 use super::watch::Watch;
@@ -40,6 +42,25 @@ struct Held {
     generation: Option<Arc<Generation>>,
 }
 
+/// Why and how the operator wants to run what is configured.
+struct Wish {
+    why: Why,
+    force: Force,
+    manner: Manner,
+    ticket: Option<Ticket>,
+}
+
+impl Wish {
+    fn of(why: Why) -> Self {
+        Self { why, force: Force::No, manner: Manner::default(), ticket: None }
+    }
+
+    fn candidate(self, recipe: Recipe) -> Candidate {
+        let Self { why, force, manner, ticket } = self;
+        Candidate { recipe, why, force, manner, ticket }
+    }
+}
+
 struct Driver {
     backend: Arc<Backend>,
     environment: Environment,
@@ -54,6 +75,8 @@ struct Driver {
     /// The engine of these limits.
     engine: Option<(Limits, Loader)>,
     watches: Vec<Watch>,
+    /// The shadow that has just ended.
+    shadowed: Option<Arc<Shadow>>,
     asked: HashMap<Ticket, Reply>,
     tickets: u64,
     begin: Instant,
@@ -90,6 +113,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
         keep,
         engine: None,
         watches: Vec::new(),
+        shadowed: None,
         asked: HashMap::new(),
         tickets: 0,
         begin: Instant::now(),
@@ -110,7 +134,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
 impl Driver {
     async fn run(mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
         self.keep.forget_copies(None).await;
-        self.look(Why::Start, Force::No, None).await;
+        self.look(Wish::of(Why::Start)).await;
         self.watch();
         let backend = Arc::clone(&self.backend);
         loop {
@@ -132,9 +156,9 @@ impl Driver {
         match message {
             Message::AtRest(code) => {
                 self.code = Some(code);
-                self.offer(Why::File, Force::No, None).await;
+                self.offer(Wish::of(Why::File)).await;
             }
-            Message::Signed => self.offer(Why::File, Force::No, None).await,
+            Message::Signed => self.offer(Wish::of(Why::File)).await,
             Message::Configured(config) => self.configure(*config).await,
             Message::Command(command, reply) => self.obey(command, reply).await,
             Message::Staged(number, Ok(generation)) => {
@@ -174,7 +198,7 @@ impl Driver {
         if moved {
             self.watch();
         }
-        self.look(Why::Configuration, Force::No, None).await;
+        self.look(Wish::of(Why::Configuration)).await;
     }
 
     async fn obey(&mut self, command: Command, reply: Reply) {
@@ -186,19 +210,19 @@ impl Driver {
         };
         self.asked.insert(ticket, reply);
         match command {
-            Command::Reload { component, force, .. } => {
+            Command::Reload { component, force, manner, .. } => {
                 if let Some(path) = component {
                     let component = ComponentSource::File(path);
                     self.config = Arc::new(BackendConfig { component, ..(*self.config).clone() });
                     self.watch();
                 }
-                self.look(Why::Reload, force, Some(ticket)).await;
+                self.look(Wish { why: Why::Reload, force, manner, ticket: Some(ticket) }).await;
             }
             Command::Rollback(force) => self.step(Input::Rollback(force, ticket)).await,
             Command::Pin(code) => {
                 self.step(Input::Pin(code, ticket)).await;
                 // What was held back may be allowed now.
-                self.offer(Why::File, Force::No, None).await;
+                self.offer(Wish::of(Why::File)).await;
             }
             Command::Close(intake) => self.step(Input::Close(intake, ticket)).await,
         }
@@ -211,30 +235,30 @@ impl Driver {
     }
 
     /// Reads the configured file and offers what it is.
-    async fn look(&mut self, why: Why, force: Force, ticket: Option<Ticket>) {
+    async fn look(&mut self, wish: Wish) {
         match loader::component_bytes(&self.config.component).await {
             Ok(bytes) => {
                 // Hashing takes a few milliseconds a megabyte.
                 let digest = tokio::task::spawn_blocking(move || loader::digest_of(&bytes)).await;
                 self.code = digest.ok();
-                self.offer(why, force, ticket).await;
+                self.offer(wish).await;
             }
-            Err(refused) => self.unreadable(why, refused, ticket).await,
+            Err(refused) => self.unreadable(wish, refused).await,
         }
     }
 
     /// What cannot be read has no digest: it stands in the history all the same.
-    async fn unreadable(&mut self, why: Why, refused: Refused, ticket: Option<Ticket>) {
+    async fn unreadable(&mut self, wish: Wish, refused: Refused) {
         self.code = None;
-        let candidate = Candidate { recipe: self.recipe("unreadable"), why, force: Force::No, ticket };
+        let candidate = wish.candidate(self.recipe("unreadable"));
         self.step(Input::Unread(candidate, refused.refusal())).await;
     }
 
     /// Offers the configured file as it was read last, with the present configuration.
-    async fn offer(&mut self, why: Why, force: Force, ticket: Option<Ticket>) {
+    async fn offer(&mut self, wish: Wish) {
         if let Some(code) = self.code.clone() {
             let recipe = self.recipe(&code);
-            self.step(Input::Found(Candidate { recipe, why, force, ticket })).await;
+            self.step(Input::Found(wish.candidate(recipe))).await;
         }
     }
 
@@ -258,22 +282,11 @@ impl Driver {
         }
     }
 
-    async fn observe(&mut self) {
-        let (Some(active), Some(ready)) = (self.machine.active(), self.machine.ready()) else { return };
-        let number = active.number;
-        let tally = |number| {
-            let held: Option<&Held> = self.held.get(&number);
-            held.and_then(|held| held.generation.as_ref()).map(|generation| generation.tally()).unwrap_or_default()
-        };
-        let (new, old) = (tally(number), tally(ready.number));
-        self.step(Input::Observed { number, new, old }).await;
-    }
-
     async fn tick(&mut self) {
         if self.serves_nothing() && Instant::now() >= self.again.0 {
             let pause = (self.again.1 * 2).min(LONGEST);
             self.again = (Instant::now() + pause, pause);
-            self.look(Why::File, Force::No, None).await;
+            self.look(Wish::of(Why::File)).await;
         }
         self.step(Input::Tick).await;
     }

@@ -73,6 +73,12 @@ refusals! {
     SelfTest = "self-test-failed", final, "ask the vendor; the log has the details";
     /// It was rolled back before.
     Barred = "rolled-back", forceable, "load another version, or force it";
+    /// It went wrong while it heard what is asked.
+    Shadow = "shadow-failed", forceable, "ask the vendor; the history has the details";
+    /// It went wrong while it served a share of the objects.
+    Canary = "canary-failed", final, "ask the vendor; the log has the details";
+    /// A canary that writes the state in another format.
+    CanaryFormat = "canary-format", final, "load it without --canary; its state is copied then";
     /// The state could not be copied.
     Copy = "state-copy-failed", final, "make room in the state directory, then reload";
     /// Something newer came while it was staged.

@@ -1,12 +1,12 @@
 //! What comes up for staging: what is found, what waits, what is refused without a look, and what the
 //! operator allows. The outcome of a staging is `machine.rs`' part.
 
-use super::machine::{Lifecycle, Phase, answer, superseded};
-use super::{Candidate, Effect, Force, Intake, Recipe, Ticket, Why};
+use super::machine::{At, Lifecycle, Phase, answer, superseded};
+use super::{Candidate, Effect, Force, Intake, Manner, Recipe, Ticket, Why};
 use crate::backend::gate::{Refusal, RefusalId};
 
 impl Lifecycle {
-    pub(super) fn found(&mut self, candidate: Candidate, effects: &mut Vec<Effect>) {
+    pub(super) fn found(&mut self, at: At, candidate: Candidate, effects: &mut Vec<Effect>) {
         if candidate.why == Why::Reload && self.intake != Intake::Open {
             self.intake = Intake::Open;
             effects.push(Effect::Intake(Intake::Open));
@@ -22,8 +22,27 @@ impl Lifecycle {
                 }
                 self.waiting = Some(candidate);
             }
+            Phase::Shadowing(passed, _) | Phase::Canary(passed, _) if passed.candidate.recipe == candidate.recipe => {
+                self.found_aside(at, candidate, effects);
+            }
+            Phase::Shadowing(..) | Phase::Canary(..) => {
+                self.waiting = Some(candidate);
+                self.leave_aside(at, &Refusal::new(RefusalId::Superseded, "something newer came"), effects);
+            }
             Phase::Idle => self.consider(candidate, effects),
             _ => self.waiting = Some(candidate),
+        }
+    }
+
+    /// What is tried already is found again. By the operator's word a canary serves all objects at once.
+    fn found_aside(&mut self, at: At, candidate: Candidate, effects: &mut Vec<Effect>) {
+        let is_word = candidate.why == Why::Reload && candidate.manner == Manner::default();
+        if candidate.ticket.is_some() {
+            self.waiting = Some(candidate);
+        }
+        match std::mem::take(&mut self.phase) {
+            Phase::Canary(passed, _) if is_word => self.canary_for_all(at, passed, effects),
+            phase => self.phase = phase,
         }
     }
 
@@ -37,7 +56,10 @@ impl Lifecycle {
         self.fell_back = true;
         if let Some(good) = &self.memory.good {
             let recipe = good.recipe.clone();
-            self.consider(Candidate { recipe, why: Why::LastGood, force: Force::No, ticket: None }, effects);
+            self.consider(
+                Candidate { recipe, why: Why::LastGood, force: Force::No, manner: Manner::default(), ticket: None },
+                effects,
+            );
         }
     }
 
@@ -94,7 +116,7 @@ impl Lifecycle {
         }
     }
 
-    pub(super) fn pin(&mut self, code: Option<String>, ticket: Ticket, effects: &mut Vec<Effect>) {
+    pub(super) fn pin(&mut self, at: At, code: Option<String>, ticket: Ticket, effects: &mut Vec<Effect>) {
         let serves = self.active.as_ref().map(|active| active.recipe.code.as_str());
         let words = match &code {
             None => "any component is allowed again".to_owned(),
@@ -104,15 +126,18 @@ impl Lifecycle {
         self.memory.pinned = code;
         effects.push(Effect::Remember);
         effects.push(Effect::Answer(ticket, Ok(words)));
-        if let Phase::Staging(_, candidate) | Phase::Copying(_, candidate, _) = &self.phase
-            && let Some(refusal) = self.forbids(candidate)
-        {
-            self.give_up(&refusal, effects);
+        let tried = match &self.phase {
+            Phase::Staging(_, candidate) | Phase::Copying(_, candidate, _) => Some(candidate),
+            Phase::Shadowing(passed, _) | Phase::Canary(passed, _) => Some(&passed.candidate),
+            Phase::Idle | Phase::Comparing(_) | Phase::Restoring(_) => None,
+        };
+        if let Some(refusal) = tried.and_then(|candidate| self.forbids(candidate)) {
+            self.give_up(at, &refusal, effects);
         }
     }
 
     /// Gives up what is being staged.
-    pub(super) fn give_up(&mut self, refusal: &Refusal, effects: &mut Vec<Effect>) {
+    pub(super) fn give_up(&mut self, at: At, refusal: &Refusal, effects: &mut Vec<Effect>) {
         match std::mem::take(&mut self.phase) {
             Phase::Staging(number, candidate) | Phase::Copying(number, candidate, _) => {
                 // Its end is still to come, and is of no interest then.
@@ -121,7 +146,10 @@ impl Lifecycle {
                 answer(candidate.ticket, Err(refusal.clone()), effects);
                 self.go_on(effects);
             }
-            phase => self.phase = phase,
+            phase => {
+                self.phase = phase;
+                self.leave_aside(at, refusal, effects);
+            }
         }
     }
 

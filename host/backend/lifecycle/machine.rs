@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 
+use super::aside::Passed;
 use super::memory::{Good, Stage};
-use super::{Candidate, Connections, Effect, Force, Input, Intake, Memory, Number, Recipe, Terms, Ticket, Why, trial};
-use crate::backend::gate::{Against, Passage, Profile, Refusal, RefusalId, compare};
+use super::{Candidate, Connections, Effect, Input, Intake, Memory, Number, Recipe, Terms, Ticket, Why, trial};
+use crate::backend::gate::{Against, Profile, Refusal, RefusalId, compare};
 
 /// A generation that could serve at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,6 +30,10 @@ pub enum Phase {
     Idle,
     /// A candidate is being made and looked at.
     Staging(Number, Candidate),
+    /// It hears what is asked, until this moment; none: its record is awaited.
+    Shadowing(Passed, Option<u64>),
+    /// It serves a share of the objects, until this moment.
+    Canary(Passed, u64),
     /// The state is being copied for it.
     Copying(Number, Candidate, Profile),
     /// It is being found out what a way back would lose.
@@ -113,25 +118,26 @@ impl Lifecycle {
 
     /// When something happens by itself.
     pub fn next(&self) -> Option<u64> {
-        self.draining.values().copied().chain(self.trial).min()
+        self.draining.values().copied().chain(self.trial).chain(self.aside_until()).min()
     }
 
     /// Takes in what happened; gives what is to be done, in this order.
     pub fn step(&mut self, at: At, input: Input) -> Vec<Effect> {
         let mut effects = Vec::new();
         match input {
-            Input::Found(candidate) => self.found(candidate, &mut effects),
+            Input::Found(candidate) => self.found(at, candidate, &mut effects),
             Input::Unread(candidate, refusal) => self.turn_away(&candidate, refusal, &mut effects),
             Input::Staged(number, profile) => self.staged(at, number, profile, &mut effects),
             Input::Copied(number) => self.copied(at, number, &mut effects),
             Input::Refused(number, refusal) => self.refused(number, &refusal, &mut effects),
             Input::Observed { number, new, old } => self.observed(at, number, (new, old), &mut effects),
+            Input::Shadowed(number, tally, words) => self.shadowed(at, number, (tally, words), &mut effects),
             Input::Drained(number) => self.drained(number, &mut effects),
             Input::Rollback(force, ticket) => self.rollback(at, force, ticket, &mut effects),
             Input::Compared(number, lost) => self.compared(number, &lost, &mut effects),
             Input::Restored(number) => self.restored(at, number, &mut effects),
             Input::NotRestored(number, why) => self.not_restored(number, &why, &mut effects),
-            Input::Pin(code, ticket) => self.pin(code, ticket, &mut effects),
+            Input::Pin(code, ticket) => self.pin(at, code, ticket, &mut effects),
             Input::Close(intake, ticket) => self.close(intake, ticket, &mut effects),
             Input::Tick => self.tick(at, &mut effects),
         }
@@ -157,11 +163,7 @@ impl Lifecycle {
         let against = Against { active: served, seen, written: self.memory.written, force: candidate.force };
         match compare(&profile, against) {
             Err(refusal) => self.reject(number, &candidate, &refusal, effects),
-            Ok(Passage::Free) => self.activate(at, number, candidate, profile, effects),
-            Ok(Passage::Copy) => {
-                effects.push(Effect::CopyState(number));
-                self.phase = Phase::Copying(number, candidate, profile);
-            }
+            Ok(passage) => self.go_ahead(at, Passed { number, candidate, profile, passage }, effects),
         }
     }
 
@@ -179,7 +181,7 @@ impl Lifecycle {
     }
 
     /// Why a candidate is of no use any more, though it was staged well.
-    fn is_worthless(&self, candidate: &Candidate) -> Option<Refusal> {
+    pub(super) fn is_worthless(&self, candidate: &Candidate) -> Option<Refusal> {
         let is_other = |recipe: &Recipe| *recipe != candidate.recipe;
         if self.waiting.as_ref().is_some_and(|waiting| is_other(&waiting.recipe)) {
             return Some(Refusal::new(RefusalId::Superseded, "something newer came while it was staged"));
@@ -224,11 +226,15 @@ impl Lifecycle {
         self.go_on(effects);
     }
 
-    fn activate(&mut self, at: At, number: Number, candidate: Candidate, profile: Profile, effects: &mut Vec<Effect>) {
+    pub(super) fn activate(
+        &mut self,
+        at: At,
+        number: Number,
+        candidate: Candidate,
+        profile: Profile,
+        effects: &mut Vec<Effect>,
+    ) {
         let copied = self.memory.written.is_some_and(|written| written < profile.writes);
-        if candidate.force == Force::Yes {
-            self.memory.barred.remove(&candidate.recipe);
-        }
         if candidate.why != Why::LastGood {
             self.memory.seen = Some(profile.version.clone());
         }
@@ -249,6 +255,8 @@ impl Lifecycle {
             _ => Connections::Stay,
         };
         self.memory.written = Some(next.profile.writes);
+        // By force, or as the way back from something worse: what serves may serve again after a restart.
+        self.memory.barred.remove(&next.recipe);
         self.memory.set(next.number, Stage::Active);
         if let Some(entry) = self.memory.entry(next.number) {
             entry.activated = Some(at.wall);
@@ -282,7 +290,7 @@ impl Lifecycle {
         if self.draining.remove(&number).is_none() {
             return;
         }
-        self.memory.set(number, Stage::Retired);
+        self.retire(number);
         effects.push(Effect::Remember);
         self.let_go(number, effects);
     }
@@ -296,6 +304,10 @@ impl Lifecycle {
     }
 
     fn observed(&mut self, at: At, number: Number, tallies: (trial::Tally, trial::Tally), effects: &mut Vec<Effect>) {
+        if self.canary() == Some(number) {
+            self.canary_observed(at, tallies, effects);
+            return;
+        }
         let is_on_trial = self.trial.is_some() && self.active.as_ref().is_some_and(|active| active.number == number);
         let (new, old) = tallies;
         if is_on_trial && trial::is_worse(new, old) {
@@ -318,6 +330,7 @@ impl Lifecycle {
             self.trial = None;
             self.keep_good(effects);
         }
+        self.aside_is_over(at, effects);
     }
 }
 

@@ -25,9 +25,10 @@
 //!   read, it is refused; a candidate that writes a newer one is activated after the state was copied,
 //!   and leads back only with the copy: freely while nothing was written, by force afterwards.
 //!
-//! Canary and shadow are to become further phases between staging and activation; they need nothing else
-//! of the machine.
+//! - As the operator wishes, a candidate that has passed the gate first hears what is asked (**shadow**), then
+//!   serves a share of the objects (**canary**, only with the same format of the state), then all of them.
 
+mod aside;
 mod candidates;
 mod machine;
 mod memory;
@@ -38,6 +39,7 @@ mod trial;
 
 use std::fmt;
 
+pub use aside::{Manner, Passed};
 pub use machine::{At, Lifecycle, Phase, Standing};
 pub use memory::{Entry, Good, Memory, Stage};
 pub use revert::Revert;
@@ -115,6 +117,8 @@ pub struct Candidate {
     pub why: Why,
     /// Whether the operator insists.
     pub force: Force,
+    /// What comes before it serves all calls.
+    pub manner: Manner,
     /// Who waits to hear of it.
     pub ticket: Option<Ticket>,
 }
@@ -147,6 +151,8 @@ pub enum Input {
         /// Those of the one before.
         old: Tally,
     },
+    /// What came of the shadow: its record, and what differed in words.
+    Shadowed(Number, Tally, String),
     /// All calls of a draining generation have ended.
     Drained(Number),
     /// The operator wants the generation before this one back.
@@ -157,6 +163,25 @@ pub enum Input {
     Close(Intake, Ticket),
     /// Time passed.
     Tick,
+}
+
+/// By whose word a generation was rolled back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Cause {
+    /// The operator's.
+    Operator,
+    /// Its trial's.
+    Trial,
+}
+
+impl Cause {
+    /// A fixed word for metrics.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Operator => "operator",
+            Self::Trial => "trial",
+        }
+    }
 }
 
 /// Whether calls are taken.
@@ -193,6 +218,18 @@ pub enum Effect {
     RestoreState(Number),
     /// Let this generation serve from now on.
     Activate(Number, Connections),
+    /// Send it what is asked of the one that serves, and compare.
+    Shadow(Number),
+    /// No more of that.
+    EndShadow(Number),
+    /// Tell what came of it: ends in `Shadowed`.
+    TellShadow(Number),
+    /// Let it serve so many of a hundred objects.
+    Canary(Number, u8),
+    /// No more of that; its calls end on it.
+    EndCanary(Number),
+    /// A generation was rolled back.
+    RolledBack(Cause),
     /// Tell when the calls of this one have ended.
     Drain(Number),
     /// End its calls: their time is over.

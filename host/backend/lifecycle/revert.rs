@@ -2,7 +2,7 @@
 //! the format of the state has changed, the way leads through the copy that was made at the swap.
 
 use super::machine::{At, Lifecycle, Phase, answer};
-use super::{Effect, Force, Number, Ticket};
+use super::{Cause, Effect, Force, Number, Ticket};
 use crate::backend::gate::{Refusal, RefusalId};
 
 /// A way back that is under way.
@@ -25,6 +25,17 @@ impl Lifecycle {
             effects.push(Effect::Answer(ticket, Err(refusal)));
             return;
         }
+        let refusal = Refusal::new(RefusalId::Superseded, "the operator rolled back");
+        if let Phase::Shadowing(passed, _) | Phase::Canary(passed, _) = &self.phase {
+            // What serves all others is the one to go back to.
+            let (tried, recipe) = (passed.number, passed.candidate.recipe.clone());
+            self.memory.bar(recipe);
+            let words = format!("generation {tried} is not tried any longer; what serves stays");
+            effects.push(Effect::Answer(ticket, Ok(words)));
+            effects.push(Effect::RolledBack(Cause::Operator));
+            self.leave_aside(at, &refusal, effects);
+            return;
+        }
         let (Some(active), Some(_)) = (&self.active, &self.ready) else {
             let refusal = Refusal::new(RefusalId::Nothing, "no generation before this one is kept ready");
             effects.push(Effect::Answer(ticket, Err(refusal)));
@@ -33,16 +44,19 @@ impl Lifecycle {
         let from = active.number;
         // The operator's word is newer than whatever is staged or waits.
         if let Some(older) = self.waiting.take() {
-            let refusal = Refusal::new(RefusalId::Superseded, "the operator rolled back");
-            answer(older.ticket, Err(refusal), effects);
+            answer(older.ticket, Err(refusal.clone()), effects);
         }
-        self.give_up(&Refusal::new(RefusalId::Superseded, "the operator rolled back"), effects);
+        self.give_up(at, &refusal, effects);
         let why = "rolled back by the operator".to_owned();
         self.revert(at, Revert { from, why, force, ticket: Some(ticket) }, effects);
     }
 
     /// The trial's verdict. What is under way keeps its turn: the verdict comes again.
     pub(super) fn roll_back_by_itself(&mut self, at: At, why: String, effects: &mut Vec<Effect>) {
+        if self.ready.is_some() {
+            // What it is compared with goes.
+            self.leave_aside(at, &Refusal::new(RefusalId::Superseded, "what served was rolled back"), effects);
+        }
         let Some(active) = &self.active else { return };
         let needs_turn = active.copied && self.phase != Phase::Idle;
         if self.ready.is_none() || needs_turn {
@@ -117,6 +131,7 @@ impl Lifecycle {
     fn swap_back(&mut self, at: At, revert: Revert, effects: &mut Vec<Effect>) {
         let Some(back) = self.ready.take() else { return };
         let number = back.number;
+        effects.push(Effect::RolledBack(if revert.ticket.is_some() { Cause::Operator } else { Cause::Trial }));
         if let Some(left) = &self.active {
             self.memory.bar(left.recipe.clone());
             self.memory.say(left.number, revert.why);

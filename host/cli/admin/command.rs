@@ -1,6 +1,7 @@
 //! `drivebay reload`, `rollback`, `pin`, `drain` and `stop`: what an operator tells a running host.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -13,6 +14,7 @@ const RELOAD: &str = "Exit status: 0 done (without --wait: begun), 1 refused, 2 
 Examples:
   drivebay reload local --wait
   drivebay reload local --component ./new.wasm --wait
+  drivebay reload local --component ./new.wasm --shadow 60s --canary 10 --wait
   drivebay reload local --force          also a lower version, fewer abilities, or what was rolled back";
 
 /// What `reload` is told.
@@ -27,6 +29,12 @@ pub(crate) struct Reload {
     /// Wait until it serves or is refused.
     #[arg(long)]
     wait: bool,
+    /// First let it serve so many of a hundred objects, for the trial's time; a reload without it ends that early.
+    #[arg(long, value_name = "PERCENT", value_parser = clap::value_parser!(u8).range(1..=100))]
+    canary: Option<u8>,
+    /// First let it hear for so long what is asked, and tell what it would have answered otherwise.
+    #[arg(long, value_name = "TIME", value_parser = humantime::parse_duration)]
+    shadow: Option<Duration>,
     /// Load it against the rules that protect from mistakes.
     #[arg(long)]
     force: bool,
@@ -72,7 +80,14 @@ pub(crate) fn reload(args: &Reload) -> Exit {
     args.socket.run(async |mut client| {
         let component = component.map_err(|error| Failure::Usage(format!("--component: {error}")))?;
         let component = component.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-        let request = ReloadRequest { name: args.name.clone(), component, force: args.force, wait: args.wait };
+        let request = ReloadRequest {
+            name: args.name.clone(),
+            component,
+            force: args.force,
+            wait: args.wait,
+            canary: args.canary.map_or(0, u32::from),
+            shadow: args.shadow.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+        };
         Ok(told(client.reload(request).await?.into_inner()))
     })
 }

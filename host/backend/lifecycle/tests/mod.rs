@@ -1,9 +1,10 @@
 //! The machine: its decisions one by one, and (in `model`) its invariants in random orders of events.
 
+mod aside;
 mod model;
 
 use super::*;
-use crate::backend::gate::RefusalId;
+use crate::backend::gate::{Refusal, RefusalId};
 
 const TERMS: Terms = Terms { drain: 60_000, trial: 30_000 };
 
@@ -17,7 +18,7 @@ fn profile(version: &str, writes: u32) -> Profile {
 }
 
 fn candidate(code: &str, why: Why) -> Candidate {
-    Candidate { recipe: recipe(code), why, force: Force::No, ticket: None }
+    Candidate { recipe: recipe(code), why, force: Force::No, manner: Manner::default(), ticket: None }
 }
 
 /// A machine and its clock.
@@ -241,4 +242,37 @@ fn a_reload_takes_calls_again() {
     assert_eq!(bench.step(Input::Found(candidate("a", Why::File))), [], "a file alone does not");
     let effects = bench.step(Input::Found(Candidate { ticket: Some(Ticket(2)), ..candidate("a", Why::Reload) }));
     assert!(effects.contains(&Effect::Intake(Intake::Open)), "{effects:?}");
+}
+
+#[test]
+fn a_second_rollback_waits_for_no_turn() {
+    let mut bench = Bench::new();
+    bench.serve("a", "1.0.0", 1);
+    bench.serve("b", "2.0.0", 2);
+    bench.step(Input::Copied(Number(2)));
+    bench.step(Input::Rollback(Force::No, Ticket(1)));
+    for under_way in [Input::Compared(Number(2), Vec::new()), Input::Restored(Number(2))] {
+        let effects = bench.step(Input::Rollback(Force::Yes, Ticket(2)));
+        let [Effect::Answer(Ticket(2), Err(refusal))] = &effects[..] else { panic!("{effects:?}") };
+        assert_eq!(refusal.id, RefusalId::Busy);
+        bench.step(under_way);
+    }
+    assert_eq!(bench.active(), "a", "the first one is not disturbed");
+}
+
+#[test]
+fn a_copy_that_cannot_be_made_or_brought_back_changes_nothing() {
+    let mut bench = Bench::new();
+    bench.serve("a", "1.0.0", 1);
+    bench.serve("b", "2.0.0", 2);
+    let effects = bench.step(Input::Refused(Number(2), Refusal::new(RefusalId::Copy, "no room")));
+    assert!(effects.contains(&Effect::Drop(Number(2))), "{effects:?}");
+    assert_eq!((bench.active(), bench.last_refusal()), ("a", Some("state-copy-failed")));
+    bench.serve("c", "2.0.0", 2);
+    bench.step(Input::Copied(Number(3)));
+    bench.step(Input::Rollback(Force::No, Ticket(1)));
+    bench.step(Input::Compared(Number(3), Vec::new()));
+    let effects = bench.step(Input::NotRestored(Number(3), "it cannot be read".to_owned()));
+    let [.., Effect::Answer(Ticket(1), Err(refusal))] = &effects[..] else { panic!("{effects:?}") };
+    assert_eq!((refusal.id, bench.active()), (RefusalId::Copy, "c"));
 }

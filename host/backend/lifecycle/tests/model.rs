@@ -6,15 +6,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use proptest::prelude::*;
 
 use super::*;
-use crate::backend::gate::Refusal;
 
 /// Something that happens; numbers choose among what is possible then.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 enum Event {
     Found {
         code: u8,
         why: Why,
         force: Force,
+        manner: Manner,
         asks: bool,
     },
     /// Work of the driver ends, well or not.
@@ -49,8 +49,8 @@ fn event() -> impl Strategy<Value = Event> {
     let force = || prop_oneof![4 => Just(Force::No), 1 => Just(Force::Yes)];
     let intake = prop_oneof![Just(Intake::Open), Just(Intake::Drained), Just(Intake::Stopped)];
     prop_oneof![
-        8 => (0..6_u8, why, force(), any::<bool>())
-            .prop_map(|(code, why, force, asks)| Event::Found { code, why, force, asks }),
+        8 => (0..6_u8, why, force(), manner(), any::<bool>())
+            .prop_map(|(code, why, force, manner, asks)| Event::Found { code, why, force, manner, asks }),
         12 => (any::<usize>(), prop::bool::weighted(0.8), prop::bool::weighted(0.2))
             .prop_map(|(which, well, newer)| Event::Ends { which, well, newer }),
         6 => any::<usize>().prop_map(|which| Event::Drains { which }),
@@ -61,6 +61,12 @@ fn event() -> impl Strategy<Value = Event> {
         4 => (0..40_000_u64).prop_map(|time| Event::Passes { time }),
         1 => Just(Event::Restart),
     ]
+}
+
+fn manner() -> impl Strategy<Value = Manner> {
+    let shadow = prop_oneof![3 => Just(None), 1 => (1..30_000_u64).prop_map(Some)];
+    let canary = prop_oneof![3 => Just(None), 1 => (1..=100_u8).prop_map(Some)];
+    (shadow, canary).prop_map(|(shadow, canary)| Manner { shadow, canary })
 }
 
 /// What a driver knows.
@@ -74,6 +80,8 @@ struct Driver {
     held: BTreeMap<Number, Recipe>,
     passed: BTreeSet<Number>,
     active: Option<Number>,
+    shadow: Option<Number>,
+    canary: Option<Number>,
     draining: BTreeMap<Number, u64>,
     barred: BTreeSet<Recipe>,
     open: BTreeSet<Ticket>,
@@ -93,6 +101,7 @@ impl Driver {
             self.carry_out(effect);
         }
         assert_eq!(self.machine.active().map(|active| active.number), self.active, "both know what serves");
+        assert_eq!(self.machine.canary(), self.canary, "both know what serves a share");
     }
 
     fn carry_out(&mut self, effect: Effect) {
@@ -110,8 +119,21 @@ impl Driver {
                 self.work.push(effect);
             }
             Effect::Activate(number, _) => self.activate(*number),
+            Effect::Shadow(number) => {
+                assert!(self.active.is_some() && self.passed.contains(number) && self.held.contains_key(number));
+                assert_eq!(self.shadow.replace(*number), None, "one shadow at a time");
+            }
+            Effect::EndShadow(number) => assert!(self.shadow.take().is_none_or(|shadow| shadow == *number)),
+            Effect::TellShadow(_) => self.work.push(effect),
+            Effect::Canary(number, _) => {
+                assert!(self.active.is_some() && self.passed.contains(number) && self.held.contains_key(number));
+                assert_eq!(self.shadow, None, "the shadow comes first");
+                assert_eq!(self.canary.replace(*number), None, "one canary at a time");
+            }
+            Effect::EndCanary(number) => assert_eq!(self.canary.take(), Some(*number)),
             Effect::Drain(number) => {
                 assert_ne!(self.active, Some(*number), "what serves does not drain");
+                assert_ne!(self.canary, Some(*number), "what serves a share does not drain");
                 self.draining.insert(*number, self.at.now + TERMS.drain);
             }
             Effect::End(number) => {
@@ -120,12 +142,13 @@ impl Driver {
             }
             Effect::Drop(number) => {
                 assert_ne!(self.active, Some(*number), "what serves is not let go");
+                assert!(self.canary != Some(*number) && self.shadow != Some(*number), "it is being tried");
                 assert!(!self.draining.contains_key(number), "its calls are under way");
                 assert!(self.held.remove(number).is_some(), "{number} was let go twice");
             }
             Effect::KeepGood(number) => assert_eq!(self.active, Some(*number)),
             Effect::Answer(ticket, _) => assert!(self.open.remove(ticket), "{ticket:?} was answered twice"),
-            Effect::Intake(_) | Effect::Remember => {}
+            Effect::Intake(_) | Effect::Remember | Effect::RolledBack(_) => {}
         }
     }
 
@@ -135,6 +158,8 @@ impl Driver {
         assert_ne!(self.active, Some(number));
         self.draining.remove(&number);
         self.active = Some(number);
+        assert!(self.canary.take().is_none_or(|canary| canary == number), "what is tried ends before another swap");
+        assert_eq!(self.shadow, None, "the shadow ends before the swap");
     }
 
     fn ends(&mut self, which: usize, well: bool, newer: bool) {
@@ -151,9 +176,12 @@ impl Driver {
                 let writes = if newer { written + 1 } else { written };
                 self.step(Input::Staged(number, profile("1.0.0", writes)));
             }
-            Effect::Stage(number, _) => self.step(Input::Refused(number, refusal)),
             Effect::CopyState(number) if well => self.step(Input::Copied(number)),
-            Effect::CopyState(number) => self.step(Input::Refused(number, refusal)),
+            Effect::Stage(number, _) | Effect::CopyState(number) => self.step(Input::Refused(number, refusal)),
+            Effect::TellShadow(number) => {
+                let tally = Tally { calls: 20, bad: if well { 0 } else { 20 } };
+                self.step(Input::Shadowed(number, tally, "20 calls compared".to_owned()));
+            }
             Effect::CompareState(number) => {
                 let lost = if well { Vec::new() } else { vec!["volume/a".to_owned()] };
                 self.step(Input::Compared(number, lost));
@@ -164,22 +192,30 @@ impl Driver {
         }
     }
 
-    /// A step that may lead back: what served before and does not afterwards is barred.
+    /// Whose record as a shadow is awaited.
+    fn tried(&self) -> Option<Number> {
+        match self.machine.phase() {
+            Phase::Shadowing(passed, _) => Some(passed.number),
+            _ => None,
+        }
+    }
+
+    /// A step that may lead back: what served before, or was tried, and is not afterwards, is barred.
     fn back(&mut self, from: Number, input: Input) {
         let recipe = self.held.get(&from).cloned();
         self.step(input);
-        if self.active != Some(from) {
+        if ![self.active, self.canary, self.tried()].contains(&Some(from)) {
             self.barred.extend(recipe);
         }
     }
 
     fn happens(&mut self, event: Event) {
         match event {
-            Event::Found { code, why, force, asks } => {
+            Event::Found { code, why, force, manner, asks } => {
                 let ticket = asks.then(|| self.ticket());
-                let force = if why == Why::Reload { force } else { Force::No };
+                let (force, manner) = if why == Why::Reload { (force, manner) } else { (Force::No, Manner::default()) };
                 let recipe = recipe(&code.to_string());
-                self.step(Input::Found(Candidate { recipe, why, force, ticket }));
+                self.step(Input::Found(Candidate { recipe, why, force, manner, ticket }));
             }
             Event::Ends { which, well, newer } => self.ends(which, well, newer),
             Event::Drains { which } => {
@@ -190,14 +226,14 @@ impl Driver {
                 }
             }
             Event::Observed { bad } => {
-                if let Some(number) = self.active {
+                if let Some(number) = self.canary.or(self.active) {
                     let (new, old) = (Tally { calls: 20, bad }, Tally { calls: 20, bad: 0 });
                     self.back(number, Input::Observed { number, new, old });
                 }
             }
             Event::Rollback { force } => {
                 let ticket = self.ticket();
-                match self.active {
+                match self.canary.or(self.shadow).or(self.tried()).or(self.active) {
                     Some(number) => self.back(number, Input::Rollback(force, ticket)),
                     None => self.step(Input::Rollback(force, ticket)),
                 }
@@ -233,9 +269,10 @@ impl Driver {
     /// Everything under way ends well.
     fn comes_to_rest(&mut self) {
         for _ in 0..1_000 {
-            if self.work.is_empty() && self.draining.is_empty() {
+            if self.work.is_empty() && self.draining.is_empty() && *self.machine.phase() == Phase::Idle {
                 return;
             }
+            self.happens(Event::Passes { time: 40_000 });
             self.ends(0, true, false);
             self.happens(Event::Drains { which: 0 });
         }
@@ -268,7 +305,7 @@ proptest! {
             driver.happens(event);
         }
         driver.happens(Event::Pin { code: None });
-        driver.happens(Event::Found { code, why: Why::File, force: Force::No, asks: true });
+        driver.happens(Event::Found { code, why: Why::File, force: Force::No, manner: Manner::default(), asks: true });
         driver.comes_to_rest();
         prop_assert_eq!(driver.machine.active().map(|active| active.recipe.code.clone()), Some(code.to_string()));
     }
