@@ -59,3 +59,18 @@ async fn formats_that_do_not_meet_are_refused() {
     host.log.wait("refusal=\"older-state\"", 1).await;
     assert_eq!(serving(&host, "a").await, version(1));
 }
+
+#[tokio::test]
+async fn a_state_that_cannot_be_copied_keeps_the_newer_format_out() {
+    let (shelf, host) = at_format("2").await;
+    let large = "x".repeat(48 << 10);
+    host.control(&[("set:large/a", &large), ("set:large/b", &large), ("set:small", "1")]).await;
+    // What is there stays; a copy of it would be more than the backend may have now.
+    let text = std::fs::read_to_string(host.file()).unwrap();
+    std::fs::write(host.file(), text.replace("[backend.limits]", "[backend.limits]\nstate = \"64KiB\"")).unwrap();
+    swapped(&host, 2).await;
+    shelf.replace(&formatted(2, "3", "2"));
+    host.log.wait("refusal=\"state-copy-failed\"", 1).await;
+    assert_eq!(host.control(&[("get:small", "")]).await["small"], "1", "the one before serves on");
+    assert_eq!(host.status().await["generation"], 2);
+}

@@ -1,10 +1,27 @@
 //! The gate: for each refusal a real component, the refusal's id in log and history, and the old generation
 //! serving on.
 
+use drivebay::backend::gate::RefusalId;
 use serde_json::json;
 
 use super::*;
 use crate::support::run_to_end;
+
+/// What no component brings about: a decision of the lifecycle alone, which its own tests show, and the host's end.
+const ELSEWHERE: [&str; 2] = ["busy", "host-failed"];
+
+#[test]
+fn every_refusal_is_shown() {
+    let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/swaps");
+    let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
+    let texts: Vec<_> = files.map(|file| std::fs::read_to_string(file).unwrap()).collect();
+    for id in RefusalId::ALL {
+        let quoted = [format!("\"{}\"", id.word()), format!("\"{}\\\"", id.word())];
+        let is_shown = texts.iter().any(|text| quoted.iter().any(|word| text.contains(word)));
+        assert!(is_shown || ELSEWHERE.contains(&id.word()), "{} is shown by no test", id.word());
+    }
+    assert!(ELSEWHERE.iter().all(|word| RefusalId::ALL.iter().any(|id| id.word() == *word)));
+}
 
 /// Puts a candidate in the place of version 1 and expects its refusal, while version 1 serves on.
 async fn refuses(candidates: &[(&str, Vec<u8>)]) {

@@ -2,10 +2,12 @@
 //! no client notices any of it. Real components, real files, real sockets; operators use the program's own
 //! commands.
 
+mod aside;
 mod files;
 mod formats;
 mod gate;
 mod load;
+mod metrics;
 mod operators;
 mod several;
 mod spanning;

@@ -1,8 +1,16 @@
 //! Several backends in one host: what happens to one touches no other.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use drivebay::wire::pb::csi::v1::{CreateVolumeResponse, ProbeRequest, ProbeResponse};
+use tokio::task::JoinSet;
+
 use super::*;
 use crate::support::lasting::Lasting;
-use drivebay::wire::pb::csi::v1::{ProbeRequest, ProbeResponse};
+
+/// Swaps of the other backend.
+const SWAPS: usize = 50;
 
 fn second(shelf: &Shelf, directory: &std::path::Path, setting: &str) -> String {
     format!(
@@ -42,6 +50,65 @@ async fn backends_come_change_and_go_alone() {
     assert!(!watched.is_closed(), "the other one's clients have noticed nothing");
     assert_eq!(host.log.with("generation serves backend=\"under-test\"").len(), 1);
     assert_eq!(serving(&host, "a").await, version(1));
+}
+
+/// Calls on one connection until it is told to stop; how many.
+fn steady(connection: Lasting, done: &Arc<AtomicBool>) -> JoinSet<usize> {
+    let (mut lane, done) = (JoinSet::new(), Arc::clone(done));
+    lane.spawn(async move {
+        let (mut connection, mut calls) = (connection, 0);
+        while !done.load(Ordering::Relaxed) {
+            let request = requests::create(&format!("steady-{calls}"));
+            let _: CreateVolumeResponse =
+                connection.call("/csi.v1.Controller/CreateVolume", &request).await.expect("no call fails");
+            calls += 1;
+        }
+        assert!(!connection.is_closed());
+        calls
+    });
+    lane
+}
+
+/// The troubles that a backend can have: swaps, refusals, traps, a flood of log lines, removal.
+#[tokio::test]
+async fn the_troubles_of_one_are_not_the_others() {
+    let (_shelf, host) = host(Options::default()).await;
+    let done = Arc::new(AtomicBool::new(false));
+    let mut lane = steady(Lasting::open(&host.socket()).await, &done);
+    let other = Shelf::with(&tester(1, "good"));
+    let directory = host.file().parent().unwrap().to_owned();
+    let alone = std::fs::read_to_string(host.file()).unwrap();
+    std::fs::write(host.file(), format!("{alone}\n{}", second(&other, &directory, ""))).unwrap();
+    host.log.wait("generation serves backend=\"second\"", 1).await;
+    host.log.wait("listening backend=\"second\"", 1).await;
+    for swap in 0..SWAPS {
+        other.replace(&tester(1 + swap % 2, "good"));
+        host.told(&["reload", "second", "--wait", "--force"]).await;
+    }
+    other.replace(b"no component");
+    host.refused(&["reload", "second", "--wait"], "broken-component").await;
+    let mut troubled = Lasting::open(&directory.join("second.sock")).await;
+    let mut instruct = requests::create("control-1");
+    instruct.parameters = [
+        ("set:act/create-volume/trap".to_owned(), "trap".to_owned()),
+        ("set:act/create-volume/flood".to_owned(), "flood 20000".to_owned()),
+    ]
+    .into();
+    let create = "/csi.v1.Controller/CreateVolume";
+    let _: CreateVolumeResponse = troubled.call(create, &instruct).await.unwrap();
+    for _ in 0..10 {
+        let trapped: Result<CreateVolumeResponse, _> = troubled.call(create, &requests::create("trap")).await;
+        assert!(trapped.is_err());
+    }
+    let flooded: Result<CreateVolumeResponse, _> = troubled.call(create, &requests::create("flood")).await;
+    drop(flooded);
+    std::fs::write(host.file(), &alone).unwrap();
+    troubled.closed().await;
+    done.store(true, Ordering::Relaxed);
+    let calls = lane.join_next().await.unwrap().unwrap();
+    assert!(calls > SWAPS, "{calls}");
+    assert_eq!(host.log.with("generation serves backend=\"under-test\"").len(), 1);
+    assert_eq!(host.status().await["errors"], 0);
 }
 
 #[tokio::test]
