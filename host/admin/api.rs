@@ -19,7 +19,6 @@ use crate::wire::admin::{
 pub(super) struct Api(pub(super) Arc<dyn Backends>);
 
 impl Api {
-    #[expect(clippy::result_large_err, reason = "the transport's own type of errors")]
     fn find(&self, name: &str) -> Result<(Arc<Backend>, Control), Status> {
         let all = self.0.all();
         let names: Vec<_> = all.iter().map(|(backend, _)| backend.name.clone()).collect();

@@ -52,7 +52,7 @@ async fn ask<R: Unary>(shadow: &Shadow, request: R) -> Result<<R as Call>::Answe
     let request = request.bounded();
     let context = Arc::new(pipeline::context(&lease, &request, call_id::next()));
     let mut live = lease.enter_looking(&context).await?;
-    let answer = pipeline::enter(&lease, &context, &mut live, request).await;
+    let answer = pipeline::enter(&lease, &context, &mut live, &request).await;
     context.settled().await;
     answer
 }

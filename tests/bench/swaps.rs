@@ -70,7 +70,7 @@ impl Site {
 
     async fn connect(&self) -> Result<Channel> {
         let endpoint = Endpoint::from_shared(format!("unix://{}/csi.sock", self.work.display()))?;
-        let end = Instant::now() + Duration::from_secs(60);
+        let end = Instant::now() + Duration::from_mins(1);
         loop {
             match endpoint.connect().await {
                 Ok(channel) => return Ok(channel),
