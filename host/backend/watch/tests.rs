@@ -221,6 +221,17 @@ fn a_closed_file_is_read_at_once() {
 }
 
 #[test]
+fn every_event_is_a_reason_to_look_at_once() {
+    for event in [Event::Written, Event::Closed, Event::Replaced, Event::Beside] {
+        let mut rest = Rest::new(None);
+        assert_eq!(rest.looked(at(0), None), Next::Wait);
+        assert!(rest.next() > at(1_000), "nothing has happened: {:?}", rest.next());
+        rest.happened(at(10), event);
+        assert_eq!(rest.next(), at(10), "{event:?}");
+    }
+}
+
+#[test]
 fn what_changes_while_it_is_read_is_read_again() {
     let mut rest = Rest::new(None);
     rest.happened(at(0), Event::Closed);
