@@ -42,16 +42,25 @@ pub struct BackendConfig {
     pub background: BackgroundConfig,
 }
 
-/// What a component is given: with its code, all that makes a generation.
+/// What a component is given: with its code, all that makes a generation. Settings may hold secrets, so they
+/// are never written down with the rest.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Given {
     node_id: Option<String>,
+    #[serde(skip)]
     settings: Vec<(String, String)>,
     alpha: bool,
     legacy_condition: bool,
     grants: Grants,
     limits: Limits,
     instances: InstancePolicy,
+}
+
+impl Given {
+    /// `wasi:config`, in the order of the configuration.
+    pub fn settings(&self) -> &[(String, String)] {
+        &self.settings
+    }
 }
 
 impl BackendConfig {
@@ -68,11 +77,11 @@ impl BackendConfig {
         }
     }
 
-    /// The same backend, giving what is given here.
+    /// The same backend with its own settings, giving all else as it is given here.
     #[must_use]
     pub fn giving(&self, given: Given) -> Self {
-        let Given { node_id, settings, alpha, legacy_condition, grants, limits, instances } = given;
-        Self { node_id, settings, alpha, legacy_condition, grants, limits, instances, ..self.clone() }
+        let Given { node_id, settings: _, alpha, legacy_condition, grants, limits, instances } = given;
+        Self { node_id, alpha, legacy_condition, grants, limits, instances, ..self.clone() }
     }
 }
 

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 use super::Host;
 use crate::backend::lifecycle::{Force, Manner};
 use crate::backend::watch::Watch;
-use crate::backend::{Command, Wait, digest_of};
+use crate::backend::{Command, Wait};
 use crate::config::{Config, HostConfig};
 
 /// Where a host's configuration comes from.
@@ -30,10 +30,10 @@ where
     let _watch = match &source {
         Source::Arguments => None,
         Source::File(path, _) => {
-            let known = tokio::fs::read(path).await.ok().map(|bytes| digest_of(&bytes));
             // Nobody hears it only when the host shuts down.
             let tell = move |_digest| tell.send(()).unwrap_or_default();
-            Some(Watch::start(path, known, tell))
+            // What is there now is read again, too: it may have changed since the start read it.
+            Some(Watch::start(path, None, tell))
         }
     };
     loop {

@@ -21,10 +21,10 @@ const COPY: &str = "copy";
 /// The digest of what a component is given.
 pub(super) fn fingerprint(given: &Given) -> String {
     // A configuration is plain data and can always be written down.
-    digest_of(&serde_json::to_vec(given).unwrap_or_default())
+    digest_of(&serde_json::to_vec(&(given, given.settings())).unwrap_or_default())
 }
 
-/// The last good generation, so that it can be made again.
+/// The last good generation, so that it can be made again; all but its settings, which may hold secrets.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Kept {
     pub recipe: Recipe,

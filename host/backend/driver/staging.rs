@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use super::{Driver, Held, Message, trust};
+use super::{Driver, Held, Message, keep, trust};
 use crate::backend::gate::{Refusal, RefusalId};
 use crate::backend::lifecycle::{Candidate, Number, Why};
 use crate::backend::loader::{self, Refused, Staging, Trust};
@@ -66,7 +66,13 @@ impl Driver {
         };
         let component = ComponentSource::File(path);
         // Its signature was checked when it came; its digest is checked again.
-        Ok(BackendConfig { component, signers: Vec::new(), ..self.config.giving(kept.given) })
+        let config = BackendConfig { component, signers: Vec::new(), ..self.config.giving(kept.given) };
+        if keep::fingerprint(&config.given()) != candidate.recipe.given {
+            let words = "the last good component had other settings, which are not kept because they may hold \
+                         secrets; put them or the component right";
+            return Err(Refusal::new(RefusalId::Unreadable, words));
+        }
+        Ok(config)
     }
 
     fn prepare(&mut self, config: &BackendConfig, trust: Trust) -> Result<Staging, Refused> {
