@@ -14,7 +14,7 @@ use super::facts::Facts;
 use super::gate::Profile;
 use super::lifecycle::Tally;
 use crate::config::{BackendConfig, InstancePolicy};
-use crate::observe::metrics::metrics;
+use crate::observe::metrics::{Histogram, metrics};
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
 use crate::sandbox::instance::{Live, Program};
@@ -39,6 +39,7 @@ pub struct Generation {
     /// The configuration that it was made with.
     pub config: Arc<BackendConfig>,
     program: Program,
+    instantiations: Histogram,
     idle: Mutex<Vec<Live>>,
     /// It serves no new calls, so instances are not kept.
     retired: AtomicBool,
@@ -104,6 +105,7 @@ pub(super) struct Parts {
 
 impl Generation {
     pub(super) fn new(parts: Parts) -> Self {
+        let instantiations = metrics().instantiations(&parts.around.backend);
         Self {
             digest: parts.digest,
             facts: parts.facts,
@@ -112,6 +114,7 @@ impl Generation {
             around: parts.around,
             look: parts.look,
             program: parts.program,
+            instantiations,
             config: parts.config,
             idle: Mutex::new(Vec::new()),
             retired: AtomicBool::new(false),
@@ -190,7 +193,7 @@ impl Generation {
         }
         let begin = Instant::now();
         let made = self.program.instantiate(&self.around, call).await;
-        metrics().instantiated(&self.around.backend, begin.elapsed());
+        self.instantiations.observe(begin.elapsed().as_secs_f64());
         made
     }
 

@@ -21,12 +21,14 @@ mod status;
 pub mod watch;
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::{ArcSwap, ArcSwapOption};
 use tokio::sync::{Notify, watch as channel};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
+use tonic::Code;
 
 pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
@@ -43,10 +45,12 @@ use self::aside::Canary;
 use crate::admission::budget::{Share, Slot};
 use crate::admission::{Budget, LockSet, LockTable};
 use crate::config::BackendConfig;
+use crate::error::status::word;
 use crate::error::{CallError, NotReady};
 use crate::files::Drained;
-use crate::observe::metrics::metrics;
+use crate::observe::metrics::{CallMeter, Metered, metrics};
 use crate::sandbox::fault::Fault;
+use crate::wire::Method;
 
 /// A backend while the host runs.
 #[derive(Debug)]
@@ -58,6 +62,7 @@ pub struct Backend {
     /// How it feels.
     pub health: Health,
     config: ArcSwap<BackendConfig>,
+    calls: CallMeter,
     /// How many calls are under way, on all generations together.
     budget: ArcSwap<Budget>,
     current: ArcSwapOption<Generation>,
@@ -92,6 +97,7 @@ impl Backend {
             name: config.name.clone(),
             locks: LockTable::new(),
             health: Health::new(),
+            calls: CallMeter::new(&config.name, Method::ALL.len()),
             budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),
             canary: ArcSwapOption::empty(),
@@ -133,15 +139,15 @@ impl Backend {
     }
 
     /// These objects are served by the generation that served the call they belong to.
-    pub fn follows(&self, lease: &Lease, objects: &LockSet) {
+    pub fn follows(&self, lease: &Lease, objects: impl FnOnce() -> LockSet) {
         if let Some(canary) = &*self.canary.load() {
-            canary.follows(lease.generation(), objects);
+            canary.follows(lease.generation(), &objects());
         }
     }
 
     /// A hold on the canary, if it takes calls about these objects.
-    fn hold_canary(&self, about: &LockSet) -> Option<Lease> {
-        let canary = self.canary.load_full().filter(|canary| canary.takes(about))?;
+    fn hold_canary(&self, about: impl FnOnce() -> LockSet) -> Option<Lease> {
+        let canary = self.canary.load_full().filter(|canary| canary.takes(&about()))?;
         let lease = Arc::clone(&canary.generation).lease();
         // As below.
         let is_still = self.canary.load().as_ref().is_some_and(|now| Arc::ptr_eq(now, &canary));
@@ -163,7 +169,7 @@ impl Backend {
     ///
     /// # Errors
     /// When none is loaded, recovery is not over, the operator wants no calls, or the host is shutting down.
-    pub fn lease(&self, about: &LockSet) -> Result<Lease, NotReady> {
+    pub fn lease(&self, about: impl FnOnce() -> LockSet) -> Result<Lease, NotReady> {
         if self.closing.is_cancelled() {
             return Err(NotReady::ShuttingDown);
         }
@@ -182,6 +188,11 @@ impl Backend {
     /// Takes a place in the budget, or says that there is none now.
     pub fn take(&self, share: Share) -> Option<Slot> {
         self.budget.load().take(share)
+    }
+
+    /// Counts and times a call that was answered with `code`.
+    pub fn answered(&self, method: Method, code: Code, took: Duration) {
+        self.calls.called(Metered { number: method as usize, name: method.name() }, word(code), took);
     }
 
     /// Notes a fault that is the generation's: its record, its health, the metrics.

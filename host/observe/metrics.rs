@@ -3,14 +3,14 @@
 //! What can be looked up when somebody asks (generations, instances, sizes) is not kept here.
 
 use std::fmt;
-use std::sync::LazyLock;
+use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
 
 use prometheus_client::encoding::text::encode_registry;
 use prometheus_client::encoding::{EncodeLabelSet, EncodeLabelValue};
 use prometheus_client::metrics::counter::Counter;
 use prometheus_client::metrics::family::Family;
-use prometheus_client::metrics::histogram::Histogram;
+pub use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::{Registry, Unit};
 
 static METRICS: LazyLock<Metrics> = LazyLock::new(Metrics::new);
@@ -80,6 +80,49 @@ impl EncodeLabelValue for Word {
     }
 }
 
+/// Counts and times the calls of one backend. What a call that goes well needs is looked up once for each method
+/// and kept: three labels are a good part of the work of an answer that comes out of facts.
+#[derive(Debug)]
+pub struct CallMeter {
+    backend: String,
+    /// By the number of the method.
+    well: Box<[OnceLock<(Counter, Histogram)>]>,
+}
+
+/// An RPC, as metrics name it.
+#[derive(Debug, Clone, Copy)]
+pub struct Metered {
+    /// Among all methods, from 0.
+    pub number: usize,
+    /// As clients call it.
+    pub name: &'static str,
+}
+
+/// The code of calls that go well.
+const WELL: &str = "OK";
+
+impl CallMeter {
+    /// Counts for `backend`, whose methods have numbers below `methods`.
+    pub fn new(backend: &str, methods: usize) -> Self {
+        Self { backend: backend.to_owned(), well: std::iter::repeat_with(OnceLock::new).take(methods).collect() }
+    }
+
+    /// A call was answered with this status code.
+    pub fn called(&self, method: Metered, code: &'static str, took: Duration) {
+        if code == WELL
+            && let Some(kept) = self.well.get(method.number)
+        {
+            let (calls, durations) = kept.get_or_init(|| metrics().of_calls(&self.backend, method.name, code));
+            calls.inc();
+            durations.observe(took.as_secs_f64());
+        } else {
+            let (calls, durations) = metrics().of_calls(&self.backend, method.name, code);
+            calls.inc();
+            durations.observe(took.as_secs_f64());
+        }
+    }
+}
+
 type Timed<L> = Family<L, Histogram, fn() -> Histogram>;
 
 /// Everything that is counted and timed.
@@ -120,17 +163,16 @@ impl Metrics {
         Self { registry, calls, durations, instantiations, compiling, swaps, refusals, rollbacks, traps, steps }
     }
 
-    /// A call was answered with this status code.
-    pub fn called(&self, backend: &str, method: &'static str, code: &'static str, took: Duration) {
-        let backend = backend.to_owned();
-        let by_method = MethodLabels { backend: backend.clone(), method };
-        self.calls.get_or_create(&CallLabels { backend, method, code: Word(code) }).inc();
-        self.durations.get_or_create(&by_method).observe(took.as_secs_f64());
+    /// What times the instances of a backend. To be kept by whoever makes them.
+    pub fn instantiations(&self, backend: &str) -> Histogram {
+        self.instantiations.get_or_create(&OfBackend { backend: backend.to_owned() }).clone()
     }
 
-    /// An instance was made.
-    pub fn instantiated(&self, backend: &str, took: Duration) {
-        self.instantiations.get_or_create(&OfBackend { backend: backend.to_owned() }).observe(took.as_secs_f64());
+    fn of_calls(&self, backend: &str, method: &'static str, code: &'static str) -> (Counter, Histogram) {
+        let backend = backend.to_owned();
+        let by_method = MethodLabels { backend: backend.clone(), method };
+        let calls = self.calls.get_or_create(&CallLabels { backend, method, code: Word(code) }).clone();
+        (calls, self.durations.get_or_create(&by_method).clone())
     }
 
     /// A component was compiled.

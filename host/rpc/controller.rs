@@ -9,7 +9,7 @@ use crate::wire::pb::csi::v1::{self, controller_server};
 service! {
     controller_server::Controller => Front;
     facts {
-        controller_get_capabilities: ControllerGetCapabilitiesRequest => ControllerGetCapabilitiesResponse, controller;
+        controller_get_capabilities: ControllerGetCapabilities, ControllerGetCapabilitiesRequest => ControllerGetCapabilitiesResponse, controller;
     }
     guest {
         create_volume: CreateVolumeRequest => CreateVolumeResponse, Changes, |r| source_of(

@@ -3,6 +3,7 @@
 //! describes, so a backend cannot claim what it does not have.
 #![allow(clippy::unnecessary_wraps, reason = "one form for all answers: some services are not there at all")]
 
+use tokio::time::Instant;
 use tonic::{Response, Status};
 
 use super::front::Front;
@@ -12,7 +13,7 @@ use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Unsupported};
 use crate::wire::pb::csi::v1;
 use crate::wire::pb::identity;
-use crate::wire::{Abilities, Feature, Interface};
+use crate::wire::{Abilities, Feature, Interface, Method};
 
 /// What an answer is made from.
 #[derive(Debug, Clone, Copy)]
@@ -44,8 +45,10 @@ impl View<'_> {
 /// Answers from the facts of the present generation, also while it drains or recovers.
 pub(super) fn answer<T>(
     front: &Front,
+    method: Method,
     make: impl FnOnce(View<'_>) -> Result<T, Unsupported>,
 ) -> Result<Response<T>, Status> {
+    let arrived = Instant::now();
     let answer = match front.backend.generation() {
         None => Err(CallError::NotReady(NotReady::NotLoaded("it is being loaded".to_owned()))),
         Some(generation) => {
@@ -54,7 +57,9 @@ pub(super) fn answer<T>(
             make(view).map_err(CallError::Unsupported)
         }
     };
-    answer.map(Response::new).map_err(|error| status::of(Family::Reading, &error, &call_id::next()))
+    let answer = answer.map(Response::new).map_err(|error| status::of(Family::Reading, &error, &call_id::next()));
+    front.answered(method, &answer, arrived);
+    answer
 }
 
 /// Whether anything on the controller's side is exported.

@@ -2,6 +2,9 @@
 
 use std::sync::Arc;
 
+use tokio::time::Instant;
+use tonic::{Code, Status};
+
 use crate::backend::Backend;
 use crate::error::Unsupported;
 use crate::wire::Method;
@@ -28,6 +31,12 @@ impl Front {
     /// Shows `backend` in this role.
     pub const fn new(backend: Arc<Backend>, role: Role) -> Self {
         Self { backend, role }
+    }
+
+    /// Counts and times a call that is answered.
+    pub(crate) fn answered<T>(&self, method: Method, answer: &Result<T, Status>, arrived: Instant) {
+        let code = answer.as_ref().err().map_or(Code::Ok, Status::code);
+        self.backend.answered(method, code, arrived.elapsed());
     }
 
     /// Whether this socket serves the method's service.

@@ -8,7 +8,7 @@ use crate::wire::pb::csi::v1::{self, group_controller_server};
 service! {
     group_controller_server::GroupController => Front;
     facts {
-        group_controller_get_capabilities: GroupControllerGetCapabilitiesRequest => GroupControllerGetCapabilitiesResponse, group_controller;
+        group_controller_get_capabilities: GroupControllerGetCapabilities, GroupControllerGetCapabilitiesRequest => GroupControllerGetCapabilitiesResponse, group_controller;
     }
     guest {
         create_volume_group_snapshot: CreateVolumeGroupSnapshotRequest => CreateVolumeGroupSnapshotResponse, Changes, |r| r

@@ -2,6 +2,7 @@
 
 use super::facts;
 use super::front::Front;
+use crate::wire::Method;
 use crate::wire::pb::csi::v1::{self, identity_server};
 use crate::wire::pb::identity as addons;
 
@@ -11,21 +12,21 @@ impl identity_server::Identity for Front {
         &self,
         _request: tonic::Request<v1::GetPluginInfoRequest>,
     ) -> Result<tonic::Response<v1::GetPluginInfoResponse>, tonic::Status> {
-        facts::answer(self, facts::plugin_info)
+        facts::answer(self, Method::GetPluginInfo, facts::plugin_info)
     }
 
     async fn get_plugin_capabilities(
         &self,
         _request: tonic::Request<v1::GetPluginCapabilitiesRequest>,
     ) -> Result<tonic::Response<v1::GetPluginCapabilitiesResponse>, tonic::Status> {
-        facts::answer(self, facts::plugin)
+        facts::answer(self, Method::GetPluginCapabilities, facts::plugin)
     }
 
     async fn probe(
         &self,
         _request: tonic::Request<v1::ProbeRequest>,
     ) -> Result<tonic::Response<v1::ProbeResponse>, tonic::Status> {
-        facts::answer(self, facts::probe)
+        facts::answer(self, Method::CsiProbe, facts::probe)
     }
 }
 
@@ -35,20 +36,20 @@ impl addons::identity_server::Identity for Front {
         &self,
         _request: tonic::Request<addons::GetIdentityRequest>,
     ) -> Result<tonic::Response<addons::GetIdentityResponse>, tonic::Status> {
-        facts::answer(self, facts::identity)
+        facts::answer(self, Method::GetIdentity, facts::identity)
     }
 
     async fn get_capabilities(
         &self,
         _request: tonic::Request<addons::GetCapabilitiesRequest>,
     ) -> Result<tonic::Response<addons::GetCapabilitiesResponse>, tonic::Status> {
-        facts::answer(self, facts::addons)
+        facts::answer(self, Method::GetCapabilities, facts::addons)
     }
 
     async fn probe(
         &self,
         _request: tonic::Request<addons::ProbeRequest>,
     ) -> Result<tonic::Response<addons::ProbeResponse>, tonic::Status> {
-        facts::answer(self, facts::identity_probe)
+        facts::answer(self, Method::IdentityProbe, facts::identity_probe)
     }
 }

@@ -35,7 +35,7 @@ pub(super) async fn learn<R: Rpc>(
         let further = request.further_locks(&known);
         let holder = pipeline::holder::<R>(&permit.context.id);
         permit.locks.extend_after_steps(&further, &holder, STEP_PATIENCE).await?;
-        backend.follows(&permit.lease, &further);
+        backend.follows(&permit.lease, || further);
     }
 }
 

@@ -15,8 +15,8 @@ use crate::wire::pb::csi::v1::{self, VolumeCapability, node_server};
 service! {
     node_server::Node => Front;
     facts {
-        node_get_capabilities: NodeGetCapabilitiesRequest => NodeGetCapabilitiesResponse, node;
-        node_get_info: NodeGetInfoRequest => NodeGetInfoResponse, node_info;
+        node_get_capabilities: NodeGetCapabilities, NodeGetCapabilitiesRequest => NodeGetCapabilitiesResponse, node;
+        node_get_info: NodeGetInfo, NodeGetInfoRequest => NodeGetInfoResponse, node_info;
     }
     guest {
         node_stage_volume: NodeStageVolumeRequest => NodeStageVolumeResponse, Changes, |r| volume(&r.volume_id),

@@ -13,7 +13,7 @@ use std::time::Duration;
 use futures_util::FutureExt;
 use tokio::time::Instant;
 use tonic::metadata::MetadataMap;
-use tonic::{Code, Request, Response, Status};
+use tonic::{Request, Response, Status};
 use tracing::Instrument;
 
 use super::front::Front;
@@ -69,8 +69,7 @@ pub(super) async fn call<R: Unary>(
     let answer = answer
         .map(Response::new)
         .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error));
-    let code = answer.as_ref().err().map_or(Code::Ok, Status::code);
-    metrics().called(&front.backend.name, R::METHOD.name(), status::word(code), arrived.elapsed());
+    front.answered(R::METHOD, &answer, arrived);
     answer
 }
 
@@ -100,7 +99,7 @@ async fn await_answer<T: Send + 'static>(work: Attached<Ended<T>>, within: Optio
 pub(super) async fn admit<R: Rpc>(front: &Front, request: &R, id: String) -> Result<Permit, CallError> {
     let backend = &front.backend;
     front.serves(R::METHOD).map_err(CallError::Unsupported)?;
-    let lease = backend.lease(&request.about())?;
+    let lease = backend.lease(|| request.about())?;
     if let Some(interface) = R::METHOD.interface()
         && !lease.facts.abilities.exports(interface)
     {
@@ -150,7 +149,7 @@ async fn work<R: Unary>(
     let asked = backend.shadow().filter(|_| R::EFFECT == Effect::Reads).map(|shadow| (shadow, request.clone()));
     let answer = perform(&backend, &mut permit, request, &ledger).await;
     if let Ok(answer) = &answer {
-        backend.follows(&permit.lease, &R::makes(answer));
+        backend.follows(&permit.lease, || R::makes(answer));
     }
     if let Some((shadow, request)) = asked {
         shadow::mirror(&backend, &permit.lease, shadow, request, &answer);

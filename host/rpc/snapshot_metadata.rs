@@ -6,8 +6,9 @@ use std::sync::Arc;
 
 use futures_util::Stream;
 use tokio::sync::mpsc;
+use tokio::time::Instant;
 use tokio_stream::wrappers::ReceiverStream;
-use tonic::{Request, Response, Status};
+use tonic::{Code, Request, Response, Status};
 use tracing::Instrument;
 
 use super::front::Front;
@@ -106,7 +107,7 @@ impl snapshot_metadata_server::SnapshotMetadata for Front {
 }
 
 async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages<R::Message>>, Status> {
-    let id = call_id::next();
+    let (id, arrived) = (call_id::next(), Instant::now());
     let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
     let admitted = pipeline::admit(front, &request, id.clone()).instrument(span.clone()).await;
     let permit = admitted.map_err(|error| {
@@ -115,10 +116,11 @@ async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages
             Family::Reading,
             &error,
         )
-    })?;
+    });
+    let permit = permit.inspect_err(|status| front.backend.answered(R::METHOD, status.code(), arrived.elapsed()))?;
     let (send, receive) = mpsc::channel(WAITING_PAGES);
     let owner = Arc::clone(&front.backend);
-    front.backend.detach(pump(owner, permit, request, send).instrument(span));
+    front.backend.detach(pump(owner, permit, request, send, arrived).instrument(span));
     Ok(Response::new(Box::pin(ReceiverStream::new(receive))))
 }
 
@@ -128,16 +130,20 @@ async fn pump<R: Paged>(
     permit: Permit,
     request: R,
     send: mpsc::Sender<Result<R::Message, Status>>,
+    arrived: Instant,
 ) {
     let ended = pages(&permit, request, &send).await;
     pipeline::note(&backend, &permit.lease, ended.as_ref().err());
+    let mut code = Code::Ok;
     if let Err(error) = ended {
         let family = status::family(R::METHOD, true);
         let origin = pipeline::Origin { backend: &backend, method: R::METHOD, call: &permit.context.id };
         let status = pipeline::report(origin, family, &error);
+        code = status.code();
         // The client may have gone away; then there is nobody to tell.
         let _ = send.send(Err(status)).await;
     }
+    backend.answered(R::METHOD, code, arrived.elapsed());
     permit.context.settled().await;
 }
 

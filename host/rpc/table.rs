@@ -3,7 +3,7 @@
 
 /// Makes the gRPC service and the `Rpc` of every row.
 ///
-/// A row of `facts` is answered without entering the guest, by a function of `rpc/facts.rs`. A row
+/// A row of `facts` names the method, and is answered without entering the guest, by a function of `rpc/facts.rs`. A row
 /// of `guest` says what the RPC does (`Reads` or `Changes`) and what it locks from the request alone.
 /// Where it applies, it also says which host paths the request names, what it means for the ledger, which object
 /// it is about without locking it, which objects it makes, and in brackets: `folds`, when older clients phrase it otherwise (`wire/compat`); `asks`, when the host must ask
@@ -11,7 +11,7 @@
 macro_rules! service {
     (
         $trait:path => Front;
-        facts { $( $fact:ident: $fact_request:ident => $fact_response:ident, $answer:ident; )* }
+        facts { $( $fact:ident: $method:ident, $fact_request:ident => $fact_response:ident, $answer:ident; )* }
         guest { $(
             $call:ident: $request:ident => $response:ident, $effect:ident, |$r:tt| $locks:expr
             $(, paths |$p:tt| $paths:expr)? $(, ledger |$l:tt| $ledger:expr)?
@@ -71,7 +71,7 @@ macro_rules! service {
                     &self,
                     _request: tonic::Request<v1::$fact_request>,
                 ) -> Result<tonic::Response<v1::$fact_response>, tonic::Status> {
-                    super::facts::answer(self, super::facts::$answer)
+                    super::facts::answer(self, $crate::wire::Method::$method, super::facts::$answer)
                 }
             )*
             $(
