@@ -28,7 +28,6 @@ use tokio::sync::{Notify, watch as channel};
 use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
-use tonic::Code;
 
 pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
@@ -45,7 +44,6 @@ use self::aside::Canary;
 use crate::admission::budget::{Share, Slot};
 use crate::admission::{Budget, LockSet, LockTable};
 use crate::config::BackendConfig;
-use crate::error::status::word;
 use crate::error::{CallError, NotReady};
 use crate::files::Drained;
 use crate::observe::metrics::{CallMeter, Metered, metrics};
@@ -190,9 +188,9 @@ impl Backend {
         self.budget.load().take(share)
     }
 
-    /// Counts and times a call that was answered with `code`.
-    pub fn answered(&self, method: Method, code: Code, took: Duration) {
-        self.calls.called(Metered { number: method as usize, name: method.name() }, word(code), took);
+    /// Counts and times a call that was answered with `code`, as gRPC spells it.
+    pub fn answered(&self, method: Method, code: &'static str, took: Duration) {
+        self.calls.called(Metered { number: method as usize, name: method.name() }, code, took);
     }
 
     /// Notes a fault that is the generation's: its record, its health, the metrics.

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tonic::{Code, Status};
 
 use crate::backend::Backend;
-use crate::error::Unsupported;
+use crate::error::{Unsupported, status};
 use crate::wire::Method;
 
 /// What a socket is for.
@@ -36,7 +36,7 @@ impl Front {
     /// Counts and times a call that is answered.
     pub(crate) fn answered<T>(&self, method: Method, answer: &Result<T, Status>, arrived: Instant) {
         let code = answer.as_ref().err().map_or(Code::Ok, Status::code);
-        self.backend.answered(method, code, arrived.elapsed());
+        self.backend.answered(method, status::word(code), arrived.elapsed());
     }
 
     /// Whether this socket serves the method's service.

@@ -117,7 +117,9 @@ async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages
             &error,
         )
     });
-    let permit = permit.inspect_err(|status| front.backend.answered(R::METHOD, status.code(), arrived.elapsed()))?;
+    let permit = permit.inspect_err(|error| {
+        front.backend.answered(R::METHOD, status::word(error.code()), arrived.elapsed());
+    })?;
     let (send, receive) = mpsc::channel(WAITING_PAGES);
     let owner = Arc::clone(&front.backend);
     front.backend.detach(pump(owner, permit, request, send, arrived).instrument(span));
@@ -143,7 +145,7 @@ async fn pump<R: Paged>(
         // The client may have gone away; then there is nobody to tell.
         let _ = send.send(Err(status)).await;
     }
-    backend.answered(R::METHOD, code, arrived.elapsed());
+    backend.answered(R::METHOD, status::word(code), arrived.elapsed());
     permit.context.settled().await;
 }
 
