@@ -32,8 +32,7 @@ where
         Source::File(path, _) => {
             // Nobody hears it only when the host shuts down.
             let tell = move |_digest| tell.send(()).unwrap_or_default();
-            // What is there now is read again, too: it may have changed since the start read it.
-            Some(Watch::start(path, None, tell))
+            Some(Watch::start(path, tell))
         }
     };
     loop {

@@ -170,7 +170,7 @@ async fn sequence(root: PathBuf, seed: u64) {
     let first = scene.content();
     std::fs::write(scene.file(), &first).unwrap();
     let (tell, mut told) = mpsc::unbounded_channel();
-    let _watch = Watch::start(&scene.file(), Some(digest_of(&first)), move |digest| drop(tell.send(digest)));
+    let _watch = Watch::start(&scene.file(), move |digest| drop(tell.send(digest)));
     let mut last = digest_of(&first);
     for _ in 0..=scene.choices.below(4) {
         last = scene.deed().await;

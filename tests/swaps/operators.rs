@@ -87,3 +87,16 @@ async fn a_hangup_looks_at_everything_again() {
     host.log.wait("told to look at everything again", 1).await;
     assert_eq!(serving(&host, "a").await, version(1), "and goes on");
 }
+
+/// What was loaded from elsewhere is no news when it comes back by itself, and must be told all the same.
+#[tokio::test]
+async fn a_file_that_is_watched_again_may_hold_what_served_before() {
+    let (shelf, host) = host(Options::default()).await;
+    let elsewhere = Shelf::with(&tester(2, "good"));
+    host.told(&["reload", "under-test", "--wait", "--component", &elsewhere.file().display().to_string()]).await;
+    host.told(&["reload", "under-test", "--wait", "--force", "--component", &shelf.file().display().to_string()]).await;
+    assert_eq!(serving(&host, "a").await, version(1));
+    shelf.replace(&tester(2, "good"));
+    swapped(&host, 4).await;
+    assert_eq!(serving(&host, "b").await, version(2));
+}

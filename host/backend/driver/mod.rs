@@ -154,6 +154,8 @@ impl Driver {
 
     async fn hear(&mut self, message: Message) {
         match message {
+            // The driver's own look was before.
+            Message::AtRest(code) if self.code.as_ref() == Some(&code) => {}
             Message::AtRest(code) => {
                 self.code = Some(code);
                 self.offer(Wish::of(Why::File)).await;
@@ -270,13 +272,13 @@ impl Driver {
     fn watch(&mut self) {
         self.watches.clear();
         let ComponentSource::File(path) = &self.config.component else { return };
-        let (own, known) = (self.own.clone(), self.code.clone());
-        self.watches.push(Watch::start(path, known, move |digest| {
+        let own = self.own.clone();
+        self.watches.push(Watch::start(path, move |digest| {
             let _ = own.send(Message::AtRest(digest));
         }));
         if !self.config.signers.is_empty() {
             let own = self.own.clone();
-            self.watches.push(Watch::start(&signature::beside(path), None, move |_| {
+            self.watches.push(Watch::start(&signature::beside(path), move |_| {
                 let _ = own.send(Message::Signed);
             }));
         }

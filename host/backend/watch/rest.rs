@@ -67,9 +67,9 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A file that nobody has looked at; `digest` is what is known already.
-    pub fn new(digest: Option<String>) -> Self {
-        Self { moving: None, read: None, digest, finished: false, look_at: Duration::ZERO }
+    /// A file that nobody has looked at.
+    pub fn new() -> Self {
+        Self { moving: None, read: None, digest: None, finished: false, look_at: Duration::ZERO }
     }
 
     /// When to look at it.

@@ -21,12 +21,12 @@ use super::rest::{Event, Next, Rest, Stamp};
 pub struct Watch(#[expect(dead_code, reason = "held for its Drop")] AbortOnDropHandle<()>);
 
 impl Watch {
-    /// Watches a file; `known` is the digest of a content that is no news. Every other content that comes
-    /// to rest is told, with its SHA-256 in hexadecimal.
-    pub fn start(path: &Path, known: Option<String>, tell: impl Fn(String) + Send + 'static) -> Self {
+    /// Watches a file. Every content that comes to rest is told, with its SHA-256 in hexadecimal; the first is
+    /// the one that is there already, because it may have changed since whoever watches has read it.
+    pub fn start(path: &Path, tell: impl Fn(String) + Send + 'static) -> Self {
         // A relative path is the operator's, and means the directory the program was started in.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let task = tokio_util::task::TaskTracker::new().spawn(watch(path, known, tell));
+        let task = tokio_util::task::TaskTracker::new().spawn(watch(path, tell));
         Self(AbortOnDropHandle::new(task))
     }
 }
@@ -87,9 +87,9 @@ impl Ears {
     }
 }
 
-async fn watch(path: PathBuf, known: Option<String>, tell: impl Fn(String) + Send + 'static) {
+async fn watch(path: PathBuf, tell: impl Fn(String) + Send + 'static) {
     let (send, mut events) = mpsc::unbounded_channel();
-    let (mut ears, begin, mut rest) = (Ears::new(send), Instant::now(), Rest::new(known));
+    let (mut ears, begin, mut rest) = (Ears::new(send), Instant::now(), Rest::new());
     loop {
         tokio::select! {
             Some(event) = events.recv() => {
