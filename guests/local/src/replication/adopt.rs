@@ -10,7 +10,6 @@ use super::wire::RoleText;
 use crate::backend::Backend;
 use crate::ids;
 use crate::pool::Section;
-use crate::record::FORMAT;
 
 impl Backend<'_> {
     /// Takes up all replications of the other site that are not known here.
@@ -41,33 +40,12 @@ impl Backend<'_> {
         told.members.iter().try_for_each(check_member)?;
         let now = self.host.now();
         let pair = |there: &str| Pair { here: copy_id(&told.uid, there), there: there.to_owned() };
+        let source = copy_id(&told.uid, &told.source);
         let record = ReplicationRecord {
-            format: FORMAT,
-            uid: told.uid.clone(),
-            kind: told.kind,
-            source: copy_id(&told.uid, &told.source),
             replication_id: told.replication_id.clone(),
-            terms: told.terms.clone(),
-            enabled_here: false,
-            since: now,
-            first: false,
-            role: Role::Secondary,
-            epoch: 0,
             peer: Some(site.to_owned()),
             members: told.members.iter().map(|member| pair(&member.here)).collect(),
-            whole: false,
-            image: None,
-            base: None,
-            started_from: None,
-            closing: None,
-            counter: 0,
-            sending: None,
-            applying: None,
-            resync: None,
-            resyncs: 0,
-            last_cut: None,
-            synced: None,
-            trouble: String::new(),
+            ..ReplicationRecord::begin(told.uid.clone(), told.kind, source, told.terms.clone(), now)
         };
         self.make_directories(&self.directory(Section::Replications, &record.uid))?;
         self.save(&record)?;

@@ -16,7 +16,6 @@ use super::terms::Terms;
 use crate::backend::Backend;
 use crate::ids;
 use crate::pool::Section;
-use crate::record::FORMAT;
 use crate::refusal;
 
 impl Backend<'_> {
@@ -160,33 +159,16 @@ impl Backend<'_> {
             }
         }
         let now = self.host.now();
+        let uid = ids::make(self.host.random()?);
         let record = ReplicationRecord {
-            format: FORMAT,
-            uid: ids::make(self.host.random()?),
-            kind,
-            source: id.to_owned(),
             replication_id: replication_id.to_owned(),
-            terms,
             enabled_here: true,
-            since: now,
             first: true,
             role: Role::Primary,
             epoch: 1,
-            peer: None,
             members: members.into_iter().map(|here| Pair { here, there: String::new() }).collect(),
             whole: true,
-            image: None,
-            base: None,
-            started_from: None,
-            closing: None,
-            counter: 0,
-            sending: None,
-            applying: None,
-            resync: None,
-            resyncs: 0,
-            last_cut: None,
-            synced: None,
-            trouble: String::new(),
+            ..ReplicationRecord::begin(uid, kind, id.to_owned(), terms, now)
         };
         self.make_directories(&self.directory(Section::Replications, &record.uid))?;
         // A pointer to nothing is none; a record without a pointer would be sent by nobody's wish.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::terms::Terms;
 use crate::pool::Section;
-use crate::record::Moment;
+use crate::record::{FORMAT, Moment};
 
 /// Names a cut: which promotion it belongs to, and which of its cuts it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -163,6 +163,39 @@ pub(crate) struct ReplicationRecord {
 }
 
 impl ReplicationRecord {
+    /// A replication as it begins: a copy that has got nothing yet, of which no client of this site
+    /// knows.
+    pub(crate) fn begin(uid: String, kind: Kind, source: String, terms: Terms, since: Moment) -> Self {
+        Self {
+            format: FORMAT,
+            uid,
+            kind,
+            source,
+            replication_id: String::new(),
+            terms,
+            enabled_here: false,
+            since,
+            first: false,
+            role: Role::Secondary,
+            epoch: 0,
+            peer: None,
+            members: Vec::new(),
+            whole: false,
+            image: None,
+            base: None,
+            started_from: None,
+            closing: None,
+            counter: 0,
+            sending: None,
+            applying: None,
+            resync: None,
+            resyncs: 0,
+            last_cut: None,
+            synced: None,
+            trouble: String::new(),
+        }
+    }
+
     /// The source in words.
     pub(crate) fn what(&self) -> String {
         format!("{} {}", self.kind.section().noun(), self.source)

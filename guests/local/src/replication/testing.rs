@@ -17,32 +17,15 @@ pub(super) fn terms() -> Terms {
 /// A side that has a whole copy at a mark.
 pub(super) fn own(role: Role, epoch: u64, image: Option<Mark>) -> ReplicationRecord {
     ReplicationRecord {
-        format: FORMAT,
-        uid: "u".to_owned(),
-        kind: Kind::Volume,
-        source: "v".to_owned(),
-        replication_id: String::new(),
-        terms: terms(),
         enabled_here: true,
-        since: Moment::default(),
         first: true,
         role,
         epoch,
         peer: Some("b".to_owned()),
-        members: Vec::new(),
         whole: true,
         image,
         base: image,
-        started_from: None,
-        closing: None,
-        counter: 0,
-        sending: None,
-        applying: None,
-        resync: None,
-        resyncs: 0,
-        last_cut: None,
-        synced: None,
-        trouble: String::new(),
+        ..ReplicationRecord::begin("u".to_owned(), Kind::Volume, "v".to_owned(), terms(), Moment::default())
     }
 }
 
