@@ -14,6 +14,7 @@ use super::record::{Mark, ReplicationRecord};
 use super::standing::{Peer, Told};
 use super::wire::RoleText;
 use crate::backend::Backend;
+use crate::disk::Status;
 use crate::ids;
 use crate::record::{Decoded, FORMAT};
 
@@ -63,13 +64,18 @@ impl Backend<'_> {
         self.site_folder(self.pool_id()?)
     }
 
+    /// What a site says of a replication, and sends for it.
+    pub(super) fn replication_folder(&self, site: &str, uid: &str) -> Result<String> {
+        Ok(format!("{}/replications/{uid}", self.site_folder(site)?))
+    }
+
     pub(super) fn role_file(&self, site: &str, uid: &str) -> Result<String> {
-        Ok(format!("{}/replications/{uid}/role.json", self.site_folder(site)?))
+        Ok(format!("{}/role.json", self.replication_folder(site, uid)?))
     }
 
     /// The folder of a transfer that a site sends.
     pub(super) fn transfer_folder(&self, site: &str, uid: &str, mark: Mark) -> Result<String> {
-        Ok(format!("{}/replications/{uid}/{mark}", self.site_folder(site)?))
+        Ok(format!("{}/{mark}", self.replication_folder(site, uid)?))
     }
 
     /// Makes this site's place in the link directory, once. `unavailable`: it had one, and that is
@@ -78,7 +84,7 @@ impl Backend<'_> {
         let (folder, mark) = (self.own_folder()?, self.pool_file("link.json"));
         let joined = self.read_record::<JoinedRecord>(&mark)?;
         let here = matches!(&joined, Some(Ok(joined)) if Some(&joined.link) == self.settings.link.as_ref());
-        if self.disk.status(&folder).map_err(|error| of_link(&folder, &error))?.is_some() {
+        if self.link_status(&folder)?.is_some() {
             if here {
                 return Ok(());
             }
@@ -134,6 +140,10 @@ impl Backend<'_> {
 
     pub(super) fn read_link_bytes(&self, path: &str) -> Result<Option<Vec<u8>>> {
         self.disk.read(path).map_err(|error| of_link(path, &error))
+    }
+
+    fn link_status(&self, path: &str) -> Result<Option<Status>> {
+        self.disk.status(path).map_err(|error| of_link(path, &error))
     }
 
     /// The names in a folder of the link, in order; none if it is not there.
@@ -210,8 +220,7 @@ impl Backend<'_> {
     }
 
     fn count_up(&self, path: &str) -> Result<()> {
-        let status = self.disk.status(path).map_err(|error| of_link(path, &error))?;
-        let counted = match status {
+        let counted = match self.link_status(path)? {
             Some(status) => self.disk.set_length(path, status.length.saturating_add(1)),
             None => self.disk.make_file(path, 1),
         };
@@ -225,15 +234,13 @@ impl Backend<'_> {
     /// How often a site has rung for a replication.
     pub(super) fn rung_by(&self, site: &str, what: &str) -> Result<u64> {
         let path = format!("{}/news/{what}", self.site_folder(site)?);
-        let status = self.disk.status(&path).map_err(|error| of_link(&path, &error))?;
-        Ok(status.map_or(0, |status| status.length))
+        Ok(self.link_status(&path)?.map_or(0, |status| status.length))
     }
 
     /// A sign that changes whenever a site rings for anything.
     pub(super) fn bell_of(&self, site: &str) -> Result<String> {
         let path = format!("{}/bell", self.site_folder(site)?);
-        let status = self.disk.status(&path).map_err(|error| of_link(&path, &error))?;
-        Ok(status.map_or_else(String::new, |status| format!("{} {}", status.length, status.modified)))
+        Ok(self.link_status(&path)?.map_or_else(String::new, |status| format!("{} {}", status.length, status.modified)))
     }
 
     /// Ends the ringing for a replication that is over.

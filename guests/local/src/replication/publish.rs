@@ -85,7 +85,7 @@ impl Backend<'_> {
             return Ok(());
         }
         let own = self.pool_id()?.to_owned();
-        let folder = format!("{}/replications/{}", self.site_folder(&own)?, record.uid);
+        let folder = self.replication_folder(&own, &record.uid)?;
         let sending = record.sending.as_ref().map(|sending| sending.mark.to_string());
         for name in self.list_link(&folder)? {
             if name != "role.json" && Some(&name) != sending.as_ref() {

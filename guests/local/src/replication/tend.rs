@@ -271,7 +271,7 @@ impl Backend<'_> {
             return Ok(Some((Step::Tend, PARTING)));
         }
         let own = self.pool_id()?.to_owned();
-        self.remove_link_folder(&format!("{}/replications/{}", self.site_folder(&own)?, record.uid))?;
+        self.remove_link_folder(&self.replication_folder(&own, &record.uid)?)?;
         self.hush(&record.uid)?;
         self.forget_replication(&record.uid)?;
         Ok(None)
