@@ -5,8 +5,7 @@
 
 use drivebay_sdk::background::ObjectKind;
 use drivebay_sdk::state::Commit;
-use drivebay_sdk::types::Instant;
-use drivebay_sdk::{Error, Result};
+use drivebay_sdk::{Error, ErrorCode, Result};
 use serde::{Deserialize, Serialize};
 
 use super::record::{Kind, Mark, ReplicationRecord, Role};
@@ -174,11 +173,9 @@ impl Backend<'_> {
         let (step, due, seen) = entry;
         let entry = entry_of(record, step, due, seen);
         let key = agenda_key(&record.uid);
-        let commit = Commit::new().expect(&key, Some(record::encode(known)?)).put(&key, record::encode(&entry)?);
-        match self.host.commit(&commit) {
-            Err(error) if error.code == drivebay_sdk::ErrorCode::Aborted => Ok(()),
-            done => done,
-        }
+        self.commit_if_unchanged(
+            &Commit::new().expect(&key, Some(record::encode(known)?)).put(&key, record::encode(&entry)?),
+        )
     }
 
     /// Makes everything due at once that a site has rung for since it was looked at.
@@ -191,16 +188,17 @@ impl Backend<'_> {
                 let hurried = Due { at: now, step, ..entry.clone() };
                 let commit = Commit::new().expect(&key, Some(record::encode(&entry)?));
                 let commit = commit.put(&key, record::encode(&hurried)?);
-                self.hurry(&commit)?;
+                self.commit_if_unchanged(&commit)?;
             }
         }
         Ok(())
     }
 
-    /// A step that changes the entry at the same time looks at the news itself.
-    fn hurry(&self, commit: &Commit) -> Result<()> {
+    /// Commits, unless an entry is not the expected one any more: whoever changes it at the same time
+    /// looks at the news itself.
+    fn commit_if_unchanged(&self, commit: &Commit) -> Result<()> {
         match self.host.commit(commit) {
-            Err(error) if error.code == drivebay_sdk::ErrorCode::Aborted => Ok(()),
+            Err(error) if error.code == ErrorCode::Aborted => Ok(()),
             done => done,
         }
     }
@@ -276,9 +274,4 @@ pub(super) fn lock_kind(kind: Kind) -> ObjectKind {
         Kind::Group => ObjectKind::VolumeGroup,
         Kind::Snapshot => ObjectKind::Snapshot,
     }
-}
-
-/// A moment as the contract has it.
-pub(super) fn instant(moment: Moment) -> Instant {
-    moment.into()
 }

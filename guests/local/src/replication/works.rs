@@ -10,7 +10,7 @@ use drivebay_sdk::types::Instant;
 use super::heartbeat::BEAT;
 use super::send::Moved;
 use super::standing::{Told, accepts};
-use super::store::{Due, Step, instant, lock_kind};
+use super::store::{Due, Step, lock_kind};
 use super::tend::Cut;
 use crate::backend::Backend;
 use crate::pool::Sharing;
@@ -131,7 +131,7 @@ impl Backend<'_> {
 }
 
 fn own_slot(id: &str, due: Moment) -> Work {
-    Work { id: id.to_owned(), objects: Vec::new(), due: instant(due) }
+    Work { id: id.to_owned(), objects: Vec::new(), due: due.into() }
 }
 
 fn work(entry: &Due, access: ObjectAccess) -> Work {
@@ -152,7 +152,7 @@ fn work(entry: &Due, access: ObjectAccess) -> Work {
         }
         Step::Tend | Step::Cut | Step::Flush | Step::Move => vec![hidden(&entry.uid)],
     };
-    Work { id: format!("{word} {}", entry.uid), objects, due: instant(entry.at) }
+    Work { id: format!("{word} {}", entry.uid), objects, due: entry.at.into() }
 }
 
 /// A name that no client can hold: ids of snapshots have no space in them.
