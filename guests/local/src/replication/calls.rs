@@ -146,9 +146,8 @@ impl Backend<'_> {
         self.link()?;
         let members = self.members_of_source(kind, id)?;
         self.check_replicable(kind, &members)?;
-        if kind == Kind::Volume && self.is_torso(Section::Volumes, id)? {
-            let message = format!("volume {id} is a copy of which no transfer was ever whole; delete it");
-            return Err(Error::failed_precondition(message));
+        if kind == Kind::Volume {
+            self.check_no_torso(id)?;
         }
         if kind == Kind::Group {
             for member in &members {

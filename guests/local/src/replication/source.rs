@@ -41,6 +41,14 @@ impl Backend<'_> {
         group.map_or(Ok(None), |group| self.replication_of(Section::VolumeGroups, &group.id))
     }
 
+    /// The replication that a volume is part of: its own or its group's.
+    fn replication_through(&self, volume: &VolumeRecord) -> Result<Option<ReplicationRecord>> {
+        match self.replication_of(Section::Volumes, &volume.id)? {
+            None => self.replication_of_group(volume),
+            own => Ok(own),
+        }
+    }
+
     /// The image of a member.
     pub(super) fn member_image(&self, kind: Kind, id: &str) -> String {
         let section = if kind == Kind::Snapshot { Section::Snapshots } else { Section::Volumes };
@@ -94,18 +102,21 @@ impl Backend<'_> {
         Ok(())
     }
 
-    /// Refuses the use of a volume that is a copy here, or was one and never became whole.
-    pub(crate) fn check_usable_here(&self, volume: &VolumeRecord) -> Result<()> {
-        let id = &volume.id;
-        if self.is_torso(Section::Volumes, id)? {
-            let message = format!("volume {id} is a copy of which no transfer was ever whole; delete it");
+    /// Refuses a volume that was a copy and never became whole.
+    pub(super) fn check_no_torso(&self, volume: &str) -> Result<()> {
+        if self.is_torso(Section::Volumes, volume)? {
+            let message = format!("volume {volume} is a copy of which no transfer was ever whole; delete it");
             return Err(Error::failed_precondition(message));
         }
-        let own = self.replication_of(Section::Volumes, id)?;
-        let record = own.map_or_else(|| self.replication_of_group(volume), |record| Ok(Some(record)))?;
-        match record {
+        Ok(())
+    }
+
+    /// Refuses the use of a volume that is a copy here, or was one and never became whole.
+    pub(crate) fn check_usable_here(&self, volume: &VolumeRecord) -> Result<()> {
+        self.check_no_torso(&volume.id)?;
+        match self.replication_through(volume)? {
             Some(record) if record.role != Role::Primary => {
-                let message = format!("volume {id} is secondary here: it is a copy until it is promoted");
+                let message = format!("volume {} is secondary here: it is a copy until it is promoted", volume.id);
                 Err(Error::failed_precondition(message).with_reason(Reason::ReadOnly))
             }
             _ => Ok(()),
@@ -114,8 +125,7 @@ impl Backend<'_> {
 
     /// Refuses a copy of what has never been whole.
     pub(crate) fn check_contents_whole(&self, volume: &VolumeRecord) -> Result<()> {
-        let own = self.replication_of(Section::Volumes, &volume.id)?;
-        let record = own.map_or_else(|| self.replication_of_group(volume), |record| Ok(Some(record)))?;
+        let record = self.replication_through(volume)?;
         let applying = record.as_ref().is_some_and(|record| record.applying.is_some());
         if self.is_torso(Section::Volumes, &volume.id)? || applying || record.is_some_and(|record| !record.whole) {
             let message = format!("volume {} is a copy of which no transfer is whole yet", volume.id);
