@@ -33,6 +33,14 @@ pub(crate) struct Entry {
     pub(crate) file_type: Type,
 }
 
+/// Whether contents must be on disk before the work goes on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Lasting {
+    Now,
+    /// For what can be made again: after a crash of the machine the file may be empty.
+    Soon,
+}
+
 /// Plain work on files. Links are never followed at the last name.
 pub(crate) trait Disk {
     /// The contents; none: it does not exist.
@@ -43,10 +51,8 @@ pub(crate) trait Disk {
     fn status(&self, path: &str) -> io::Result<Option<Status>>;
     fn read_link(&self, path: &str) -> io::Result<String>;
 
-    /// Makes or replaces a file; its contents are on disk when it returns.
-    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
-    /// As `write`, but does not wait for the disk: after a crash of the machine the file may be empty.
-    fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()>;
+    /// Makes or replaces a file.
+    fn write(&self, path: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()>;
     /// Makes a file full of zeros without taking blocks. It must not exist.
     fn make_file(&self, path: &str, length: u64) -> io::Result<()>;
     fn set_length(&self, path: &str, length: u64) -> io::Result<()>;
@@ -104,14 +110,13 @@ impl Disk for Sandbox {
         target.into_os_string().into_string().map_err(|_| ErrorKind::InvalidFilename.into())
     }
 
-    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, path: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
         let mut file = fs::File::create(path)?;
         file.write_all(bytes)?;
-        file.sync_all()
-    }
-
-    fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        fs::write(path, bytes)
+        match lasting {
+            Lasting::Now => file.sync_all(),
+            Lasting::Soon => Ok(()),
+        }
     }
 
     fn make_file(&self, path: &str, length: u64) -> io::Result<()> {

@@ -10,6 +10,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::ids;
 use crate::record::{self, Decoded};
 use crate::refusal;
@@ -30,35 +31,25 @@ impl Backend<'_> {
 
     /// Makes or replaces a file and waits until it is on disk under its name.
     pub(crate) fn replace<T: Serialize>(&self, path: &str, text: &T) -> Result<()> {
-        self.replace_file(path, &record::encode(text)?)?;
+        self.replace_file(path, &record::encode(text)?, Lasting::Now)?;
         self.sync(path)
     }
 
     /// Makes or replaces a file whole, but does not wait for the directory to reach the disk. For
     /// facts that a crash of the machine makes untrue anyway.
     pub(crate) fn replace_soon<T: Serialize>(&self, path: &str, text: &T) -> Result<()> {
-        self.replace_file(path, &record::encode(text)?)
+        self.replace_file(path, &record::encode(text)?, Lasting::Now)
     }
 
     /// Makes or replaces a file whole and waits for nothing: after a crash of the machine it may be
     /// damaged. For progress that can be made again.
     pub(crate) fn note<T: Serialize>(&self, path: &str, text: &T) -> Result<()> {
-        let folder = self.temporaries();
-        let temporary = format!("{folder}/{}", ids::make(self.host.random()?));
-        let bytes = record::encode(text)?;
-        let mut written = self.disk.write_soon(&temporary, &bytes);
-        if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
-            self.make_directories(&folder)?;
-            written = self.disk.write_soon(&temporary, &bytes);
-        }
-        written
-            .and_then(|()| self.disk.rename(&temporary, path))
-            .map_err(|error| refusal::of_disk("write", path, &error))
+        self.replace_file(path, &record::encode(text)?, Lasting::Soon)
     }
 
     /// Makes a file unless its name is taken, by this host or another; on disk when it returns.
     pub(crate) fn take<T: Serialize>(&self, path: &str, text: &T) -> Result<Taken> {
-        let temporary = self.write_temporary(&record::encode(text)?)?;
+        let temporary = self.write_temporary(&record::encode(text)?, Lasting::Now)?;
         let taken = match self.disk.link(&temporary, path) {
             Ok(()) => Taken::ByUs,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Taken::Before,
@@ -111,23 +102,26 @@ impl Backend<'_> {
         self.disk.read(path).map_err(|error| refusal::of_disk("read", path, &error))
     }
 
-    fn replace_file(&self, path: &str, bytes: &[u8]) -> Result<()> {
-        let temporary = self.write_temporary(bytes)?;
+    fn replace_file(&self, path: &str, bytes: &[u8], lasting: Lasting) -> Result<()> {
+        let temporary = self.write_temporary(bytes, lasting)?;
         self.disk.rename(&temporary, path).or_else(|error| {
             self.remove_file(&temporary)?;
             Err(refusal::of_disk("replace", path, &error))
         })
     }
 
-    fn write_temporary(&self, bytes: &[u8]) -> Result<String> {
+    fn write_temporary(&self, bytes: &[u8], lasting: Lasting) -> Result<String> {
         let folder = self.temporaries();
         let temporary = format!("{folder}/{}", ids::make(self.host.random()?));
-        let mut written = self.disk.write(&temporary, bytes);
+        let mut written = self.disk.write(&temporary, bytes, lasting);
         if written.as_ref().is_err_and(|error| error.kind() == ErrorKind::NotFound) {
             self.make_directories(&folder)?;
-            written = self.disk.write(&temporary, bytes);
+            written = self.disk.write(&temporary, bytes, lasting);
         }
         written.map_err(|error| refusal::of_disk("write", &temporary, &error))?;
         Ok(temporary)
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -8,12 +8,12 @@ use drivebay_sdk::types::{ReplicationSource, StringMap};
 use drivebay_sdk::{Error, Reason, Result};
 
 use super::beat::NEW;
-use super::link::Lasting;
 use super::promote::not_enabled;
 use super::record::{Kind, Pair, ReplicationRecord, Role, named};
 use super::store::Step;
 use super::terms::Terms;
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::ids;
 use crate::pool::Section;
 use crate::refusal;

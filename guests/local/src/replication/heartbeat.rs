@@ -7,9 +7,9 @@ use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;
 use serde::{Deserialize, Serialize};
 
-use super::link::Lasting;
 use super::wire::SiteText;
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::record::{self, FORMAT, Moment};
 
 /// Seconds between two heartbeats.

@@ -14,7 +14,7 @@ use super::record::{Mark, ReplicationRecord};
 use super::standing::{Peer, Told};
 use super::wire::RoleText;
 use crate::backend::Backend;
-use crate::disk::Status;
+use crate::disk::{Lasting, Status};
 use crate::ids;
 use crate::record::{Decoded, FORMAT};
 
@@ -23,13 +23,6 @@ use crate::record::{Decoded, FORMAT};
 struct JoinedRecord {
     format: u32,
     link: String,
-}
-
-/// Whether a text must be on disk before the work goes on. What can be written anew need not.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lasting {
-    Now,
-    Soon,
 }
 
 /// A text that stands in the link.
@@ -121,11 +114,12 @@ impl Backend<'_> {
             return Ok(Written { digest, change: Change::None });
         }
         let temporary = format!("{}/temporary/{}", self.own_folder()?, ids::make(self.host.random()?));
-        let written = match lasting {
-            Lasting::Now => self.disk.write(&temporary, &sealed),
-            Lasting::Soon => self.disk.write_soon(&temporary, &sealed),
-        };
-        written.and_then(|()| self.disk.rename(&temporary, path)).map_err(|error| of_link(path, &error))?;
+        let written = self.disk.write(&temporary, &sealed, lasting);
+        if let Err(error) = written.and_then(|()| self.disk.rename(&temporary, path)) {
+            // The same link has just failed: removing is worth a try and no second error.
+            drop(self.disk.remove_file(&temporary));
+            return Err(of_link(path, &error));
+        }
         if lasting == Lasting::Now {
             let synced = self.host.sync(path);
             synced.map_err(|error| unreachable_link(format!("cannot sync {path}: {}", error.message)))?;

@@ -6,13 +6,13 @@
 use drivebay_sdk::replication::PromoteRequest;
 use drivebay_sdk::{Error, Reason, Result};
 
-use super::link::Lasting;
 use super::promote::{Force, Verdict, decide};
 use super::record::{Kind, Mark, ReplicationRecord, Role};
 use super::standing::{Peer, Told, claims, has_arrived};
 use super::store::Step;
 use super::wire::RoleText;
 use crate::backend::Backend;
+use crate::disk::Lasting;
 
 impl Backend<'_> {
     /// `replication.promote`.

@@ -5,11 +5,12 @@
 
 use drivebay_sdk::Result;
 
-use super::link::{Change, Lasting};
+use super::link::Change;
 use super::record::{Kind, ReplicationRecord, Role};
 use super::standing::Told;
 use super::wire::{Complaint, MemberText, RoleText};
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::pool::Progress;
 use crate::record::FORMAT;
 

@@ -8,11 +8,11 @@ use drivebay_sdk::files::{CopyJob, Extent, Job, JobState};
 use drivebay_sdk::{Error, Result};
 
 use super::cut::PAGE;
-use super::link::Lasting;
 use super::plan::{Plan, Room};
 use super::record::{ReplicationRecord, Sending};
 use super::wire::{ManifestText, MemberText, Planned, SegmentText, Sent, extents_of, ranges_of, segment_name};
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::record::FORMAT;
 use crate::refusal;
 

@@ -5,13 +5,13 @@
 
 use drivebay_sdk::Result;
 
-use super::link::Lasting;
 use super::record::{Kind, ReplicationRecord, Role, Sending, Synced};
 use super::schedule::next_due;
 use super::standing::{Peer, Told, accepts, claims, has_arrived, is_superseded, unanswered};
 use super::store::Step;
 use super::wire::RoleText;
 use crate::backend::Backend;
+use crate::disk::Lasting;
 use crate::pool::{Progress, Section};
 use crate::record::Moment;
 

@@ -16,7 +16,7 @@ use drivebay_sdk::{Error, Result, state};
 use super::devices::Devices;
 use super::jobs::Jobs;
 use crate::backend::Backend;
-use crate::disk::{self, Disk, Sandbox, Status};
+use crate::disk::{self, Disk, Lasting, Sandbox, Status};
 use crate::host::{Memory, Surroundings};
 use crate::record::Moment;
 
@@ -275,19 +275,15 @@ impl Disk for World {
         Sandbox.read_link(path)
     }
 
-    fn write(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
+    fn write(&self, path: &str, bytes: &[u8], _: Lasting) -> io::Result<()> {
         self.step().inspect_err(|_| {
             // The dying process may have written a part.
             if self.steps.take().is_some() {
-                let _ = Sandbox.write_soon(path, &bytes[..bytes.len() / 2]);
+                let _ = Sandbox.write(path, &bytes[..bytes.len() / 2], Lasting::Soon);
             }
         })?;
         // What a crash of the machine leaves is not tried here, so nothing waits for a disk.
-        Sandbox.write_soon(path, bytes)
-    }
-
-    fn write_soon(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        Disk::write(self, path, bytes)
+        Sandbox.write(path, bytes, Lasting::Soon)
     }
 
     fn make_file(&self, path: &str, length: u64) -> io::Result<()> {
