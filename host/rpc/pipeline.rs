@@ -220,7 +220,7 @@ async fn carry_out<R: Unary>(
     live: &mut Live,
     request: R,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let mut known = inquiry::learn(backend, permit, live, &request).await?;
+    let known = inquiry::learn(backend, permit, live, &request).await?;
     if let Course::Done(answer) = request.judge(&known, &permit.lease.facts.abilities)? {
         tracing::debug!(call = permit.context.id, "there is nothing to do");
         request.check_answer(&answer, &permit.lease.facts.abilities)?;
@@ -230,11 +230,13 @@ async fn carry_out<R: Unary>(
         Err(CallError::Refused(refusal)) => request.forgiven(refusal.code).ok_or(CallError::Refused(refusal))?,
         answer => answer?,
     };
-    if R::EFFECT == Effect::Reads && request.review(&known, &answer).is_err() {
+    match request.review(&known, &answer) {
         // Nothing is locked for a call that only reads: it may have changed meanwhile.
-        known = inquiry::learn(backend, permit, live, &request).await?;
+        Err(_) if R::EFFECT == Effect::Reads => {
+            request.review(&inquiry::learn(backend, permit, live, &request).await?, &answer)?;
+        }
+        reviewed => reviewed?,
     }
-    request.review(&known, &answer)?;
     Ok(answer)
 }
 
