@@ -102,7 +102,7 @@ async fn cut(t: Trial<'_>) -> Outcome {
 }
 
 async fn grouped(t: Trial<'_>) -> Outcome {
-    super::replication::needs_groups(t)?;
+    super::ask::needs_groups(t)?;
     let request = t.new_group(&[]);
     let name = request.name.clone();
     let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());

@@ -52,12 +52,12 @@ async fn published(t: Trial<'_>) -> Outcome {
 }
 
 async fn enabled(t: Trial<'_>) -> Outcome {
-    let ask = super::replication::plain(t).await?;
+    let ask = super::ask::plain(t).await?;
     again(t, ask.enable(t)).await
 }
 
 async fn grouped(t: Trial<'_>) -> Outcome {
-    super::replication::needs_groups(t)?;
+    super::ask::needs_groups(t)?;
     let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());
     one_id(t, t.new_group(&[]), id).await
 }

@@ -1,6 +1,7 @@
 //! The code of the rules, one file a subject. Each rule is one function; `all` pairs it with its id,
 //! and the catalogue's test sees to it that both have the same ids.
 
+mod ask;
 mod bursts;
 mod expansion;
 mod fence;

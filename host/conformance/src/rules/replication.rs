@@ -1,14 +1,11 @@
 //! Replication on one site: which sources are taken, roles, repetition, what is told about a source.
 //! What needs a second site is in `sites`.
 
-use std::collections::BTreeMap;
-
 use tonic::Code;
 
+use super::ask::{AGAIN, Ask, needs, needs_groups, plain, primary, secondary};
 use super::rules;
-use crate::trial::{Outcome, Source, Stop, Trial, source, volume_of};
-use crate::wire::proto::identity::capability::volume_group::Type as Groups;
-use crate::wire::proto::identity::capability::volume_replication::Type as Replication;
+use crate::trial::{Outcome, Source, Stop, Trial};
 use crate::wire::proto::replication as r;
 
 rules! {
@@ -19,161 +16,6 @@ rules! {
     "R-35" => r35, "R-36" => r36, "R-37" => r37, "R-38" => r38, "R-38b" => r38b, "R-39" => r39, "R-40" => r40,
     "R-45" => r45, "R-45b" => r45b, "R-48" => r48;
     alone: "R-04" => r04, "R-05" => r05, "R-06" => r06, "R-06b" => r06b,
-}
-
-/// The capability's field in the add-ons' identity.
-pub(super) const REPLICATION: u32 = 4;
-const GROUPS: u32 = 5;
-/// What a caller repeats.
-pub(super) const AGAIN: &[Code] = &[Code::Aborted, Code::Unavailable];
-
-/// What a replication call names.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Ask {
-    volume_id: String,
-    source: Option<r::ReplicationSource>,
-    id: String,
-    force: bool,
-    wrong: BTreeMap<String, String>,
-}
-
-impl Ask {
-    /// As the clients of most years ask: a volume is named in the old field as well, so that drivers
-    /// of every version can be judged.
-    pub(super) fn of(kind: Source, id: &str) -> Self {
-        let source = source(kind, id);
-        Self { volume_id: volume_of(Some(&source)), source: Some(source), ..Self::default() }
-    }
-
-    /// As the newest clients ask, without the old field.
-    fn new(id: &str) -> Self {
-        Self { source: Some(source(Source::Volume, id)), ..Self::default() }
-    }
-
-    fn old(volume_id: &str) -> Self {
-        Self { volume_id: volume_id.to_owned(), ..Self::default() }
-    }
-
-    pub(super) fn forced(&self) -> Self {
-        Self { force: true, ..self.clone() }
-    }
-
-    fn named(&self, id: &str) -> Self {
-        Self { id: id.to_owned(), ..self.clone() }
-    }
-
-    pub(super) fn enable(&self, t: Trial<'_>) -> r::EnableVolumeReplicationRequest {
-        r::EnableVolumeReplicationRequest {
-            volume_id: self.volume_id.clone(),
-            parameters: t.with().parameters.replication.clone(),
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-        }
-    }
-
-    pub(super) fn disable(&self) -> r::DisableVolumeReplicationRequest {
-        r::DisableVolumeReplicationRequest {
-            volume_id: self.volume_id.clone(),
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    pub(super) fn promote(&self) -> r::PromoteVolumeRequest {
-        r::PromoteVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    pub(super) fn demote(&self) -> r::DemoteVolumeRequest {
-        r::DemoteVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    fn resync(&self) -> r::ResyncVolumeRequest {
-        r::ResyncVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    pub(super) fn info(&self) -> r::GetVolumeReplicationInfoRequest {
-        r::GetVolumeReplicationInfoRequest {
-            volume_id: self.volume_id.clone(),
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-        }
-    }
-
-    pub(super) fn destination(&self) -> r::GetReplicationDestinationInfoRequest {
-        r::GetReplicationDestinationInfoRequest { replication_source: self.source.clone(), ..Default::default() }
-    }
-
-    /// Five of the six calls; Disable is the sixth.
-    async fn five(&self, t: Trial<'_>, codes: &[Code]) -> Outcome {
-        t.expect(self.enable(t), codes).await?;
-        t.expect(self.promote(), codes).await?;
-        t.expect(self.demote(), codes).await?;
-        t.expect(self.resync(), codes).await?;
-        t.expect(self.info(), codes).await
-    }
-
-    async fn six(&self, t: Trial<'_>, codes: &[Code]) -> Outcome {
-        self.five(t, codes).await?;
-        t.expect(self.disable(), codes).await
-    }
-}
-
-pub(super) fn needs(t: Trial<'_>) -> Outcome {
-    t.needs_addon(REPLICATION, Replication::VolumeReplication, "VOLUME_REPLICATION")
-}
-
-pub(super) fn needs_groups(t: Trial<'_>) -> Outcome {
-    t.needs_addon(GROUPS, Groups::VolumeGroup, "VOLUME_GROUP")
-}
-
-/// A volume that is not replicated.
-pub(super) async fn plain(t: Trial<'_>) -> Result<Ask, Stop> {
-    needs(t)?;
-    Ok(Ask::of(Source::Volume, &t.volume().await?.volume_id))
-}
-
-/// A volume that is replicated and primary here.
-pub(super) async fn primary(t: Trial<'_>) -> Result<Ask, Stop> {
-    let ask = plain(t).await?;
-    lift(t, &ask).await?;
-    Ok(ask)
-}
-
-pub(super) async fn lift(t: Trial<'_>, ask: &Ask) -> Outcome {
-    t.given(ask.enable(t)).await?;
-    t.patient(ask.promote(), AGAIN).await.given().map(drop)
-}
-
-/// A volume that is replicated and secondary here.
-async fn secondary(t: Trial<'_>) -> Result<Ask, Stop> {
-    let ask = primary(t).await?;
-    t.patient(ask.demote(), AGAIN).await.given()?;
-    Ok(ask)
 }
 
 const GONE: &[Code] = &[Code::NotFound];
@@ -220,8 +62,7 @@ async fn r04(t: Trial<'_>) -> Outcome {
 
 async fn r05(t: Trial<'_>) -> Outcome {
     needs(t)?;
-    let unset = r::ReplicationSource { r#type: None };
-    Ask { source: Some(unset), ..Ask::default() }.six(t, INVALID).await
+    Ask::of_nothing().six(t, INVALID).await
 }
 
 async fn r06(t: Trial<'_>) -> Outcome {
@@ -249,14 +90,10 @@ async fn r08(t: Trial<'_>) -> Outcome {
 async fn r09(t: Trial<'_>) -> Outcome {
     let ask = primary(t).await?;
     for answer in t.burst(vec![ask.promote(); 8]).await {
-        super::bursts::note_aborted(t, &answer, &[&id_of(&ask)]);
+        super::bursts::note_aborted(t, &answer, &[&ask.volume()]);
         answer.is(&[Code::Ok, Code::Aborted])?;
     }
     Ok(())
-}
-
-fn id_of(ask: &Ask) -> String {
-    volume_of(ask.source.as_ref())
 }
 
 async fn r10(t: Trial<'_>) -> Outcome {
@@ -283,10 +120,9 @@ async fn r12(t: Trial<'_>) -> Outcome {
     let ask = plain(t).await?;
     let wrong = |call: &str| super::secrets::wrong(t, call);
     let unauthenticated = &[Code::Unauthenticated];
-    let with = |secrets| Ask { wrong: secrets, ..ask.clone() };
-    t.expect(with(wrong("EnableVolumeReplication")?).enable(t), unauthenticated).await?;
-    t.expect(with(wrong("PromoteVolume")?).promote(), unauthenticated).await?;
-    t.expect(with(wrong("DisableVolumeReplication")?).disable(), unauthenticated).await
+    t.expect(ask.with_secrets(wrong("EnableVolumeReplication")?).enable(t), unauthenticated).await?;
+    t.expect(ask.with_secrets(wrong("PromoteVolume")?).promote(), unauthenticated).await?;
+    t.expect(ask.with_secrets(wrong("DisableVolumeReplication")?).disable(), unauthenticated).await
 }
 
 async fn r14(t: Trial<'_>) -> Outcome {
@@ -507,7 +343,7 @@ async fn r45(t: Trial<'_>) -> Outcome {
 
 async fn r45b(t: Trial<'_>) -> Outcome {
     let ask = primary(t).await?;
-    let volume_id = id_of(&ask);
+    let volume_id = ask.volume();
     t.expect(crate::wire::proto::csi::v1::DeleteVolumeRequest { volume_id, ..Default::default() }, REFUSED).await
 }
 

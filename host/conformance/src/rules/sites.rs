@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use tonic::Code;
 
-use super::replication::{AGAIN, Ask, REPLICATION, group, lift, needed, needs, plain, primary, resynced};
+use super::ask::{AGAIN, Ask, REPLICATION, lift, needs, plain, primary};
+use super::replication::{group, needed, resynced};
 use super::rules;
 use crate::trial::{Outcome, Source, Stop, Trial};
 use crate::wire::proto::identity::capability::volume_replication::Type as Replication;
