@@ -192,17 +192,26 @@ fn a_lost_state_is_rebuilt_in_pieces() {
     assert_eq!(listed.into_iter().map(|entry| entry.volume).collect::<Vec<_>>(), before);
 }
 
-#[test]
-fn the_lease_of_a_rebuild_that_died_ends_by_itself() {
+/// Milliseconds since 1970 at which the rebuild died.
+const DIED: i64 = 1_800_000_000_000;
+
+/// A volume, and a call that died while it made the lost index anew.
+fn with_a_rebuild_that_died() -> World {
     let world = World::new();
     world.create(&create("a")).unwrap();
     world.state.borrow_mut().clear();
-    world.pool.clock.set(Some(1_800_000_000_000));
+    world.pool.clock.set(Some(DIED));
     world.die_after(2);
     world.delete("nobody").unwrap_err();
     world.revive();
+    world
+}
+
+#[test]
+fn the_lease_of_a_rebuild_that_died_ends_by_itself() {
+    let world = with_a_rebuild_that_died();
     assert_eq!(world.delete("nobody").unwrap_err().code, ErrorCode::Unavailable);
-    world.pool.clock.set(Some(1_800_000_000_000 + 60_000));
+    world.pool.clock.set(Some(DIED + 60_000));
     world.delete("nobody").unwrap();
     assert_eq!(world.volumes().len(), 1);
 }
@@ -210,15 +219,9 @@ fn the_lease_of_a_rebuild_that_died_ends_by_itself() {
 /// A host that has just started makes its index while the first clients come.
 #[test]
 fn a_short_rebuild_is_waited_for() {
-    let world = World::new();
-    world.create(&create("a")).unwrap();
-    world.state.borrow_mut().clear();
-    world.pool.clock.set(Some(1_800_000_000_000));
-    world.die_after(2);
-    world.delete("nobody").unwrap_err();
-    world.revive();
+    let world = with_a_rebuild_that_died();
     let pool = world.pool.clone();
     // The other call comes to its end, as far as the state shows it.
-    *world.on_pause.borrow_mut() = Some(Box::new(move || pool.clock.set(Some(1_800_000_000_000 + 60_000))));
+    *world.on_pause.borrow_mut() = Some(Box::new(move || pool.clock.set(Some(DIED + 60_000))));
     world.delete("nobody").unwrap();
 }
