@@ -4,6 +4,8 @@
 //! It can stop the work before any change, as a killed process would, and go on afterwards with
 //! what was left. It makes no promise about real file systems; those are the host's own tests.
 
+mod at_nodes;
+mod copies;
 mod crash;
 mod damage;
 mod devices;

@@ -10,11 +10,16 @@ use drivebay_sdk::types::{
 };
 use drivebay_sdk::volume_listing::ListVolumesRequest;
 use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest};
-use drivebay_sdk::{Result, types::StringMap};
+use drivebay_sdk::{ErrorCode, Result, types::StringMap};
 
 use super::World;
 
 pub(crate) const MIB: u64 = 1 << 20;
+
+/// How a call is refused.
+pub(crate) fn code<T: std::fmt::Debug>(outcome: Result<T>) -> ErrorCode {
+    outcome.unwrap_err().code
+}
 
 pub(crate) fn pairs(given: &[(&str, &str)]) -> StringMap {
     given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

@@ -61,10 +61,6 @@ fn in_group(name: &str, group: &str) -> drivebay_sdk::volumes::CreateVolumeReque
     request
 }
 
-fn code<T: std::fmt::Debug>(answer: Result<T>) -> ErrorCode {
-    answer.unwrap_err().code
-}
-
 #[test]
 fn membership_is_a_set() {
     let world = World::new();
