@@ -253,3 +253,6 @@ pub(super) fn of_link(path: &str, error: &io::Error) -> Error {
 pub(super) fn unreachable_link(message: String) -> Error {
     Error::unavailable(message).with_reason(Reason::PeerUnreachable)
 }
+
+#[cfg(test)]
+mod tests;
