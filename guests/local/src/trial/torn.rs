@@ -201,7 +201,9 @@ fn a_group_is_never_at_two_moments() {
         let ReplicationTarget::VolumeGroup(target) = sites.a.destination(source).unwrap() else {
             panic!("a group goes to a group");
         };
-        ids.iter().for_each(|id| write(&sites.a, id, 8_192, b"new"));
+        for id in &ids {
+            write(&sites.a, id, 8_192, b"new");
+        }
         sites.pass(60_000);
         sites.work_alone(&sites.a, 2);
         sites.b.die_after(steps);
