@@ -146,8 +146,8 @@ impl Backend<'_> {
         self.link()?;
         let members = self.members_of_source(kind, id)?;
         self.check_replicable(kind, &members)?;
-        if kind == Kind::Volume {
-            self.check_no_torso(id)?;
+        if kind != Kind::Snapshot {
+            members.iter().try_for_each(|member| self.check_no_torso(member))?;
         }
         if kind == Kind::Group {
             for member in &members {

@@ -2,6 +2,7 @@
 
 use super::requests::*;
 use super::sites::*;
+use super::volume_groups::{delete_group, group_request};
 use crate::host::Surroundings as _;
 use drivebay_sdk::replication::{EnableReplicationRequest, ReplicationHealth, Role};
 use drivebay_sdk::types::{CapacityRange, ReplicationSource, VolumeContentSource};
@@ -182,10 +183,15 @@ fn a_copy_that_never_became_whole_is_good_for_deletion_only() {
     sites.a.disable(volume(&id)).unwrap();
     sites.work(40);
     assert_eq!(sites.b.role(&volume(&copy)), Role::Disabled);
-    for refused in [sites.b.stage(&copy, mount()), sites.b.enable(volume(&copy), &[])] {
-        assert_eq!(refused.unwrap_err().code, ErrorCode::FailedPrecondition);
+    let group = sites.b.call(|backend| backend.create_volume_group(&group_request("g", &[&copy]))).unwrap();
+    let of_it = ReplicationSource::VolumeGroup(group.volume_group_id.clone());
+    for refused in [sites.b.stage(&copy, mount()), sites.b.enable(volume(&copy), &[]), sites.b.enable(of_it, &[])] {
+        let refused = refused.unwrap_err();
+        assert_eq!(refused.code, ErrorCode::FailedPrecondition);
+        assert!(refused.message.contains("no transfer was ever whole"), "{}", refused.message);
     }
-    sites.b.delete(&copy).unwrap();
+    delete_group(&sites.b, &group.volume_group_id).unwrap();
+    assert!(sites.b.volumes().is_empty());
 }
 
 #[test]

@@ -37,7 +37,7 @@ fn modify(world: &World, group: &str, volumes: &[&str]) -> Result<VolumeGroup> {
     world.call(|backend| backend.modify_volume_group(&request))
 }
 
-fn delete(world: &World, group: &str) -> Result<()> {
+pub(crate) fn delete_group(world: &World, group: &str) -> Result<()> {
     let request = DeleteGroupRequest { volume_group_id: group.to_owned(), secrets: Vec::new() };
     world.call(|backend| backend.delete_volume_group(&request))
 }
@@ -164,16 +164,16 @@ fn a_group_goes_with_its_volumes_or_not_at_all() {
     let all: Vec<&str> = ids.iter().map(String::as_str).collect();
     let id = group(&world, "g", &all).unwrap().volume_group_id;
     world.stage(&ids[2], mount()).unwrap();
-    assert_eq!(code(delete(&world, &id)), ErrorCode::FailedPrecondition);
+    assert_eq!(code(delete_group(&world, &id)), ErrorCode::FailedPrecondition);
     assert_eq!(get(&world, &id).unwrap().volumes.len(), 3, "nothing was deleted");
     world.unstage(&ids[2]).unwrap();
     let snapshot = world.snapshot(&ids[1], "s").unwrap().snapshot_id;
-    let refused = delete(&world, &id).unwrap_err();
+    let refused = delete_group(&world, &id).unwrap_err();
     assert_eq!(refused.reason.as_deref(), Some("has-dependents"));
     world.delete_snapshot(&snapshot).unwrap();
-    delete(&world, &id).unwrap();
-    delete(&world, &id).unwrap();
-    delete(&world, "nobody").unwrap();
+    delete_group(&world, &id).unwrap();
+    delete_group(&world, &id).unwrap();
+    delete_group(&world, "nobody").unwrap();
     assert!(world.volumes().is_empty());
     assert_clean(&world, "after the group is gone");
     group(&world, "g", &[]).unwrap();
@@ -259,5 +259,5 @@ fn killed_while_deleting_a_group() {
         let ids = volumes(world, 2);
         vec![group(world, "g", &[&ids[0], &ids[1]]).unwrap().volume_group_id]
     };
-    try_all(prepare, |world, ids| delete(world, &ids[0]), 0);
+    try_all(prepare, |world, ids| delete_group(world, &ids[0]), 0);
 }
