@@ -1,7 +1,8 @@
 //! What swaps cost clients: a host as a process, 20 connections with one call at a time on each, first undisturbed
 //! and then through 200 swaps between two versions of a backend; then how long a swap takes from the rename of the
-//! file, with and without compiling, and how identity calls fare meanwhile. Prints figures and judges none of
-//! them, but a call that fails ends it.
+//! file, with and without compiling, how identity calls fare meanwhile, and how the calls of a second backend
+//! fare while the first is swapped, broken and flooded. Prints figures and judges none of them, but a call that
+//! fails ends it.
 
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
@@ -25,6 +26,9 @@ const LANES: usize = 20;
 const SWAPS: usize = 200;
 const QUIET: Duration = Duration::from_secs(5);
 const ROUNDS: usize = 11;
+/// Calls of the second backend come at this pace on each of its connections.
+const PACE: Duration = Duration::from_millis(5);
+const NEIGHBOURS: usize = 4;
 
 fn main() -> Result<()> {
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
@@ -37,11 +41,12 @@ async fn run() -> Result<()> {
     let versions = [stamped(&echo, 1)?, stamped(&echo, 2)?];
     let host = Site::start(work.path(), &versions[0]).await?;
     under_load(&host, &versions).await?;
+    neighbours(&host, &versions).await?;
     cached(&host, &versions).await?;
     compiled(&host).await
 }
 
-/// A running host with one backend.
+/// A running host with two backends: the first is done things to, the second is watched.
 struct Site {
     work: PathBuf,
     process: Child,
@@ -51,11 +56,13 @@ impl Site {
     async fn start(work: &Path, component: &[u8]) -> Result<Self> {
         let at = work.display();
         std::fs::write(work.join("backend.wasm"), component)?;
+        std::fs::write(work.join("neighbour.wasm"), component)?;
         std::fs::write(
             work.join("host.toml"),
             format!(
                 "[host]\nstate = \"{at}/state\"\nadmin = \"unix://{at}/admin.sock\"\n[[backend]]\nname = \"b\"\n\
-                 component = \"{at}/backend.wasm\"\ncsi = \"unix://{at}/csi.sock\"\n"
+                 component = \"{at}/backend.wasm\"\ncsi = \"unix://{at}/csi.sock\"\n[[backend]]\nname = \"neighbour\"\n\
+                 component = \"{at}/neighbour.wasm\"\ncsi = \"unix://{at}/neighbour.sock\"\n"
             ),
         )?;
         let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
@@ -69,7 +76,11 @@ impl Site {
     }
 
     async fn connect(&self) -> Result<Channel> {
-        let endpoint = Endpoint::from_shared(format!("unix://{}/csi.sock", self.work.display()))?;
+        self.connect_to("csi").await
+    }
+
+    async fn connect_to(&self, socket: &str) -> Result<Channel> {
+        let endpoint = Endpoint::from_shared(format!("unix://{}/{socket}.sock", self.work.display()))?;
         let end = Instant::now() + Duration::from_mins(1);
         loop {
             match endpoint.connect().await {
@@ -110,8 +121,8 @@ impl Drop for Site {
     }
 }
 
-/// Calls on many connections until told to stop; their times.
-fn lanes(channels: Vec<Channel>, done: &Arc<AtomicBool>) -> JoinSet<Result<Vec<Duration>>> {
+/// Calls on many connections until told to stop, with a pause after each; their times.
+fn lanes(channels: Vec<Channel>, done: &Arc<AtomicBool>, pause: Duration) -> JoinSet<Result<Vec<Duration>>> {
     let mut lanes = JoinSet::new();
     for (lane, channel) in channels.into_iter().enumerate() {
         let done = Arc::clone(done);
@@ -121,6 +132,9 @@ fn lanes(channels: Vec<Channel>, done: &Arc<AtomicBool>) -> JoinSet<Result<Vec<D
                 let begin = Instant::now();
                 client.create_volume(load::create(lane * 1_000_000 + times.len())).await?;
                 times.push(begin.elapsed());
+                if !pause.is_zero() {
+                    tokio::time::sleep(pause).await;
+                }
             }
             Ok(times)
         });
@@ -141,13 +155,13 @@ async fn under_load(host: &Site, versions: &[Vec<u8>; 2]) -> Result<()> {
         channels.push(host.connect().await?);
     }
     let done = Arc::new(AtomicBool::new(false));
-    let running = lanes(channels.clone(), &done);
+    let running = lanes(channels.clone(), &done, Duration::ZERO);
     tokio::time::sleep(QUIET).await;
     done.store(true, Ordering::Relaxed);
     let quiet = times(running).await?;
 
     done.store(false, Ordering::Relaxed);
-    let (running, begin, mut memory) = (lanes(channels, &done), Instant::now(), 0);
+    let (running, begin, mut memory) = (lanes(channels, &done, Duration::ZERO), Instant::now(), 0);
     for swap in 1..=SWAPS {
         host.place(&versions[swap % 2])?;
         host.reload().await?;
@@ -264,6 +278,63 @@ async fn compiled(host: &Site) -> Result<()> {
     println!("identity p99 meanwhile {:.2} ms ({} calls)", ms(percentile(&times, 99)), times.len());
     println!("swap-compile {:.2}", took.as_secs_f64() / check.as_secs_f64());
     Ok(())
+}
+
+/// What becomes of the second backend's p99 while the first is swapped, offered what is no component, and flooded.
+async fn neighbours(host: &Site, versions: &[Vec<u8>; 2]) -> Result<()> {
+    let quiet = beside(host, async {
+        tokio::time::sleep(QUIET).await;
+        Ok(())
+    });
+    let quiet = quiet.await?;
+    let swapped = beside(host, async {
+        for swap in 1..=SWAPS / 4 {
+            host.place(&versions[swap % 2])?;
+            host.reload().await?;
+        }
+        Ok(())
+    });
+    let swapped = swapped.await?;
+    let broken = beside(host, async {
+        for number in 0..SWAPS / 4 {
+            host.place(format!("no component {number}").as_bytes())?;
+            ensure!(host.reload().await.is_err(), "what is no component is refused");
+        }
+        host.place(&versions[0])?;
+        host.reload().await
+    });
+    let broken = broken.await?;
+    let flooded = beside(host, async {
+        let mut channels = Vec::new();
+        for _ in 0..LANES {
+            channels.push(host.connect().await?);
+        }
+        let done = Arc::new(AtomicBool::new(false));
+        let flood = lanes(channels, &done, Duration::ZERO);
+        tokio::time::sleep(QUIET).await;
+        done.store(true, Ordering::Relaxed);
+        times(flood).await.map(drop)
+    });
+    let flooded = flooded.await?;
+    println!("the neighbour's p99: {:.2} ms in peace", ms(quiet));
+    for (trouble, p99) in [("swapped", swapped), ("broken", broken), ("flooded", flooded)] {
+        println!("neighbour-p99 while {trouble} {:.2}", p99.as_secs_f64() / quiet.as_secs_f64());
+    }
+    Ok(())
+}
+
+/// The p99 of the second backend's calls while something is done.
+async fn beside(host: &Site, trouble: impl Future<Output = Result<()>>) -> Result<Duration> {
+    let mut channels = Vec::new();
+    for _ in 0..NEIGHBOURS {
+        channels.push(host.connect_to("neighbour").await?);
+    }
+    let done = Arc::new(AtomicBool::new(false));
+    let running = lanes(channels, &done, PACE);
+    let ended = trouble.await;
+    done.store(true, Ordering::Relaxed);
+    let times = times(running).await?;
+    ended.map(|()| percentile(&times, 99))
 }
 
 fn guest(name: &str) -> PathBuf {

@@ -23,6 +23,9 @@ use std::{num::NonZeroU64, os::unix::fs::FileExt};
 
 /// How much is read and written at once; a multiple of the checksum's block.
 const STEP: u64 = 1024 * 1024;
+/// The disk is told to begin with what is written whenever this much has come together: what a checkpoint has
+/// to wait for is then the end of it, not all.
+const WRITEBACK: u64 = 16 * STEP;
 /// Where data begin and end is rounded to this, so that the checksum sees the same blocks on every
 /// file system.
 const BLOCK: u64 = 4096;
@@ -119,6 +122,11 @@ impl<'a> Transfer<'a> {
             let path = self.target.place.guest();
             self.target.file.write_all_at(bytes, at).map_err(|e| FileError::io(&e, "write", path))?;
             self.target.checksum.add(at, bytes);
+            if step.end() % WRITEBACK == 0 {
+                // What is dirty is written by this advice, not dropped; advice may be ignored.
+                let (begin, length) = (step.end() - WRITEBACK, NonZeroU64::new(WRITEBACK));
+                let _ignored = rustix::fs::fadvise(&self.target.file, begin, length, Advice::DontNeed);
+            }
             self.since += step.length;
             self.advance(step)?;
         }
@@ -142,10 +150,9 @@ impl<'a> Transfer<'a> {
         }
         self.journal.write(&self.target.record)?;
         self.since = 0;
-        // Copied once, not read again: room in memory for others. Advice may be ignored.
+        // Copied once, not read again: room in memory for others. What was written may well be read soon.
         let upto = NonZeroU64::new(self.target.position);
         let _ignored = rustix::fs::fadvise(&self.source.file, 0, upto, Advice::DontNeed);
-        let _ignored = rustix::fs::fadvise(&self.target.file, 0, upto, Advice::DontNeed);
         Ok(())
     }
 }
