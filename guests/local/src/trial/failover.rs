@@ -250,6 +250,11 @@ fn a_group_fails_over_as_one() {
         stamp(number);
         sites.work(1);
     }
+    let history = sites.a.devices.history.borrow().clone();
+    let each = |word: &'static str| ids.iter().map(move |id| format!("{word} {id}"));
+    let together: Vec<_> = each("freeze").chain(each("thaw")).collect();
+    let cuts: Vec<_> = history.chunks(together.len()).collect();
+    assert!(cuts.len() > 1 && cuts.iter().all(|cut| *cut == together), "not frozen as one: {cuts:?}");
     // Members are not replicated by themselves.
     let refused = sites.a.promote(volume(&ids[0]), false).unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
