@@ -54,8 +54,8 @@ struct Moving {
     since: Duration,
 }
 
-/// The state of one file. Times are those of a clock that never goes back.
-#[derive(Debug)]
+/// The state of one file, which by default nobody has looked at. Times are those of a clock that never goes back.
+#[derive(Debug, Default)]
 pub struct Rest {
     moving: Option<Moving>,
     /// What was read last.
@@ -67,11 +67,6 @@ pub struct Rest {
 }
 
 impl Rest {
-    /// A file that nobody has looked at.
-    pub fn new() -> Self {
-        Self { moving: None, read: None, digest: None, finished: false, look_at: Duration::ZERO }
-    }
-
     /// When to look at it.
     pub fn next(&self) -> Duration {
         self.look_at

@@ -89,7 +89,7 @@ impl Ears {
 
 async fn watch(path: PathBuf, tell: impl Fn(String) + Send + 'static) {
     let (send, mut events) = mpsc::unbounded_channel();
-    let (mut ears, begin, mut rest) = (Ears::new(send), Instant::now(), Rest::new());
+    let (mut ears, begin, mut rest) = (Ears::new(send), Instant::now(), Rest::default());
     loop {
         tokio::select! {
             Some(event) = events.recv() => {

@@ -79,7 +79,7 @@ fn name(content: &Content) -> String {
 impl World {
     fn new(events: Events, late: u64) -> Self {
         let coming = VecDeque::new();
-        let rest = Rest::new();
+        let rest = Rest::default();
         Self { now: 0, content: None, versions: 0, ticks: 0, events, late, coming, rest, found: None }
     }
 
@@ -213,7 +213,7 @@ const STAMP: Stamp = Stamp { file: (1, 1), size: 1, changed: (1, 1) };
 
 #[test]
 fn a_closed_file_is_read_at_once() {
-    let mut rest = Rest::new();
+    let mut rest = Rest::default();
     rest.happened(at(0), Event::Closed);
     assert_eq!(rest.looked(at(0), Some(STAMP)), Next::Wait);
     assert!(rest.next() <= at(50), "{:?}", rest.next());
@@ -223,7 +223,7 @@ fn a_closed_file_is_read_at_once() {
 #[test]
 fn every_event_is_a_reason_to_look_at_once() {
     for event in [Event::Written, Event::Closed, Event::Replaced, Event::Beside] {
-        let mut rest = Rest::new();
+        let mut rest = Rest::default();
         assert_eq!(rest.looked(at(0), None), Next::Wait);
         assert!(rest.next() > at(1_000), "nothing has happened: {:?}", rest.next());
         rest.happened(at(10), event);
@@ -233,7 +233,7 @@ fn every_event_is_a_reason_to_look_at_once() {
 
 #[test]
 fn what_changes_while_it_is_read_is_read_again() {
-    let mut rest = Rest::new();
+    let mut rest = Rest::default();
     rest.happened(at(0), Event::Closed);
     rest.looked(at(0), Some(STAMP));
     assert_eq!(rest.looked(at(50), Some(STAMP)), Next::Read);
@@ -247,7 +247,7 @@ fn what_changes_while_it_is_read_is_read_again() {
 
 #[test]
 fn the_same_content_is_no_news() {
-    let mut rest = Rest::new();
+    let mut rest = Rest::default();
     rest.happened(at(0), Event::Replaced);
     rest.looked(at(0), Some(STAMP));
     rest.looked(at(50), Some(STAMP));

@@ -122,7 +122,7 @@ impl<'a> Transfer<'a> {
             let path = self.target.place.guest();
             self.target.file.write_all_at(bytes, at).map_err(|e| FileError::io(&e, "write", path))?;
             self.target.checksum.add(at, bytes);
-            if step.end() % WRITEBACK == 0 {
+            if step.end().is_multiple_of(WRITEBACK) {
                 // What is dirty is written by this advice, not dropped; advice may be ignored.
                 let (begin, length) = (step.end() - WRITEBACK, NonZeroU64::new(WRITEBACK));
                 let _ignored = rustix::fs::fadvise(&self.target.file, begin, length, Advice::DontNeed);
