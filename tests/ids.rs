@@ -10,7 +10,7 @@ const REQUIRED: [&str; 22] = [
 ];
 
 /// A rule, and a test as file and function.
-const PROOFS: [(&str, &str, &str); 49] = [
+const PROOFS: [(&str, &str, &str); 50] = [
     ("T1", "host/wire/check/tests/traps.rs", "t1_relative_paths_pass_where_a_volume_is_only_looked_for"),
     ("T1", "tests/traps.rs", "t1_a_relative_path_of_an_unknown_volume_is_not_found"),
     ("T2", "host/wire/check/tests/traps.rs", "t2_members_of_a_group_snapshot_may_be_left_out"),
@@ -28,6 +28,7 @@ const PROOFS: [(&str, &str, &str); 49] = [
     ("T8", "host/wire/check/tests/addons.rs", "t8_sources_of_replication"),
     ("T8", "tests/addons/dialects.rs", "t8_the_older_field_is_not_looked_at"),
     ("T9", "host/server/authority/tests.rs", "t9_an_authority_that_does_not_parse_is_served"),
+    ("T9", "tests/clients/beside.rs", "t9_sound_connections_beside_rewritten_ones_get_every_answer"),
     ("T9", "tests/clients/mod.rs", "t9_python_makes_every_call"),
     ("T10", "host/wire/check/tests/traps.rs", "t10_unknown_modes_are_refused"),
     ("T10", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),

@@ -2,6 +2,8 @@
 //! transport would refuse (T9). They must get from every method what our own client gets. Needs the
 //! environment that `.ci/clients` makes.
 
+mod beside;
+
 use std::collections::BTreeMap;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
