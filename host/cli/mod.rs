@@ -118,6 +118,7 @@ pub fn main() -> ExitCode {
     if let Command::NodeHelper { descriptor } = cli.command {
         return crate::node::helper_main(descriptor);
     }
+    crate::sandbox::memory::keep_no_large_blocks();
     if let Err(error) = log(&cli) {
         say(&format!("--log: {error}"));
         return Exit::Usage.into();

@@ -10,7 +10,7 @@ use wasmtime::component::{Component, types::ComponentItem};
 use super::cache::{CodeCache, CodeId, Compiled};
 use super::instance::Program;
 use super::limits::Limits;
-use super::{compiling, engine, linker};
+use super::{compiling, engine, linker, memory};
 use crate::observe::metrics::metrics;
 
 /// What can be wrong with a component file.
@@ -63,7 +63,7 @@ impl Loader {
         let linker = linker::build(&self.engine).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
         let pre = linker.instantiate_pre(&component).map_err(|e| self.explain(&component, &e))?;
         component.initialize_copy_on_write_image().map_err(|e| LoadError::Engine(format!("{e:#}")))?;
-        give_memory_back();
+        memory::give_back();
         Ok(Program::new(pre))
     }
 
@@ -163,21 +163,6 @@ impl Shape {
         }
     }
 }
-
-/// Compiling leaves tens of megabytes behind that the allocator would keep for good, in the arenas of threads
-/// that have nothing to do until the next component comes: more than the host needs for everything else.
-#[cfg(target_env = "gnu")]
-fn give_memory_back() {
-    // SAFETY: the call takes no memory of ours, only pages that are free, and is safe to make on any thread.
-    #[expect(unsafe_code, reason = "no crate offers this call of the C library")]
-    unsafe {
-        libc::malloc_trim(0);
-    }
-}
-
-/// Other allocators give free memory back by themselves, or not at all.
-#[cfg(not(target_env = "gnu"))]
-fn give_memory_back() {}
 
 fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
     if Engine::detect_precompiled(bytes).is_some() {

@@ -15,6 +15,7 @@ mod limiter;
 pub mod limits;
 mod linker;
 pub mod loading;
+pub mod memory;
 mod meter;
 pub mod own;
 pub mod store;
