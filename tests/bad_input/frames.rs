@@ -8,7 +8,7 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::UnixStream;
 use tokio_util::task::TaskTracker;
 
-use super::{Site, directory};
+use super::{Site, caught_up, directory};
 use crate::support::{PATIENCE, TestHost};
 
 const CREATE: &str = "/csi.v1.Controller/CreateVolume";
@@ -81,7 +81,9 @@ async fn send(host: &TestHost, odd: Odd) -> Reply {
 #[tokio::test]
 async fn frames_that_are_no_call() {
     let site = Site::new().await;
-    let (before, begun) = (site.everything().await, site.host.log.with("call begins").len());
+    let before = site.everything().await;
+    caught_up(&site).await;
+    let begun = site.host.log.with("call begins").len();
     let whole = framed(0, &message());
     let with = |name, value| {
         let mut headers = Odd::default().headers;
@@ -120,7 +122,9 @@ async fn frames_that_are_no_call() {
 #[tokio::test]
 async fn requests_that_are_no_grpc() {
     let site = Site::new().await;
-    let (before, begun) = (site.everything().await, site.host.log.with("call begins").len());
+    let before = site.everything().await;
+    caught_up(&site).await;
+    let begun = site.host.log.with("call begins").len();
     for kind in ["text/plain", "application/json", "application/grpc+json", "application/grpcx", ""] {
         let headers = if kind.is_empty() { Vec::new() } else { vec![("content-type", kind)] };
         let reply = send(&site.host, Odd { headers, ..Odd::default() }).await;

@@ -113,6 +113,20 @@ impl Site {
     }
 }
 
+/// Waits until the log holds all that was said up to now: its lines come through a pipe.
+async fn caught_up(site: &Site) {
+    let refused = site
+        .host
+        .controller()
+        .await
+        .delete_volume(crate::support::requests::delete(""))
+        .await
+        .expect_err("an id is needed");
+    let id =
+        refused.message().rsplit_once("(call ").and_then(|(_, id)| id.strip_suffix(')')).expect("it names the call");
+    site.host.log.wait(id, 1).await;
+}
+
 async fn refusal(channel: &Channel, method: &MethodDescriptor, broken: &Broken) -> Option<Status> {
     let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
     wire::send(channel.clone(), &path, broken.bytes.clone()).await.err()
@@ -151,7 +165,9 @@ async fn every_rule(family: Family, least: usize) {
     let (site, contracts) = (Site::of(family).await, wire::contracts());
     let maker = Maker { facts: facts::requests(), known: site.known.clone() };
     let channel = site.host.connect().await;
-    let (before, begun) = (site.everything().await, site.host.log.with("call begins").len());
+    let before = site.everything().await;
+    caught_up(&site).await;
+    let begun = site.host.log.with("call begins").len();
     let (mut wrong, mut count) = (Vec::new(), 0);
     for method in methods(&contracts, family) {
         let whole = [vec![0xff; 12], vec![0x0a, 5, b'a'], vec![0x0f], vec![0x80]];
@@ -167,6 +183,7 @@ async fn every_rule(family: Family, least: usize) {
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
     assert!(count > least, "{count}");
+    caught_up(&site).await;
     let entered = site.host.log.with("call begins").len() - begun;
     assert_eq!(entered, 0, "no refusal reaches the backend");
     assert_eq!(site.everything().await, before);
