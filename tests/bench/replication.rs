@@ -4,17 +4,20 @@
 //! - `changes`: what 1 % of changed bytes in a volume of 10 GiB puts into the link directory, counted from outside;
 //! - `rate`: how fast 1 GiB of new bytes reaches the peer, against a plain copy of the same bytes, in turn;
 //! - `schedules`: whether 200 sources with a schedule of one minute and 1 MiB changed in each a minute keep their
-//!   time beside a first copy of 4 GiB, and what that does to other calls.
+//!   time beside a first copy of 4 GiB, and what that does to other calls;
+//! - `waits`: whether publishing and demoting a volume wait on a transfer of it.
 //!
 //! `PARTS=schedules MINUTES=3` chooses; without it the first two run. It needs root, because it mounts.
 
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
 
+mod waits;
+
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Command, ExitCode};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -22,12 +25,13 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use drivebay::config::Config;
 use drivebay::host::Host;
+use drivebay::node::{HELPER_SUBCOMMAND, Node, helper_main};
 use drivebay::rpc::{Front, Role};
 use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
 use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
 use drivebay::wire::pb::replication::controller_server::Controller as _;
 use drivebay::wire::pb::replication::{self, replication_source};
-use tonic::{Code, Request};
+use tonic::{Code, Request, Response, Status};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -37,23 +41,31 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// Rounds of the comparison with a plain copy; the median of their ratios is printed.
 const ROUNDS: usize = 3;
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
+    // The host starts its helper for node work from the program that it is in.
+    let arguments: Vec<_> = std::env::args().collect();
+    if let [_, word, descriptor] = arguments.as_slice()
+        && word == HELPER_SUBCOMMAND
+    {
+        return Ok(helper_main(descriptor.parse()?));
+    }
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
     ensure!(rustix::process::geteuid().is_root(), "pools are mounted, which needs root");
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     let parts = std::env::var("PARTS").unwrap_or_else(|_| "changes,rate".to_owned());
     for part in parts.split(',') {
         let pair = Pair::new()?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
         runtime.block_on(async {
             match part {
                 "changes" => changes(&pair).await,
                 "rate" => rate(&pair).await,
                 "schedules" => schedules(&pair).await,
+                "waits" => waits::waits(&pair).await,
                 _ => bail!("there is no part {part}"),
             }
         })?;
     }
-    Ok(())
+    Ok(ExitCode::SUCCESS)
 }
 
 /// 1 % of a volume of 10 GiB, in pieces of 64 KiB all over it.
@@ -199,6 +211,8 @@ fn at(values: &[f64], percent: usize) -> f64 {
 struct Pair {
     root: tempfile::TempDir,
     link: PathBuf,
+    /// For node work at A; started before there are threads.
+    node: Node,
 }
 
 impl Pair {
@@ -206,7 +220,10 @@ impl Pair {
         let root = tempfile::tempdir()?;
         let link = root.path().join("link");
         fs::create_dir(&link)?;
-        let pair = Self { root, link };
+        let state = root.path().join("a/state");
+        fs::create_dir_all(&state)?;
+        let node = drivebay::node::spawn(&std::env::current_exe()?, &state)?;
+        let pair = Self { root, link, node };
         for name in ["a", "b"] {
             let (image, pool) =
                 (pair.root.path().join(format!("{name}.img")), pair.root.path().join(name).join("pool"));
@@ -220,15 +237,17 @@ impl Pair {
 
     async fn site(&self, name: &str) -> Result<Site> {
         let root = self.root.path().join(name);
+        let node = (name == "a").then(|| self.node.clone());
         let text = format!(
             "[host]\nstate = \"{0}/state\"\n[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\n\
              csi = \"unix://{0}/csi.sock\"\nnode-id = \"{name}\"\nsettings = {{ link = \"/link\" }}\n[backend.grants]\n\
              directories = [{{ host = \"{0}/pool\", guest = \"/pool\", write = true }}, \
-             {{ host = \"{1}\", guest = \"/link\", write = true }}]\n",
+             {{ host = \"{1}\", guest = \"/link\", write = true }}]\nnode = {2}\n",
             root.display(),
-            self.link.display()
+            self.link.display(),
+            node.is_some()
         );
-        let host = Host::start(Config::parse(name, &text)?, None).await?;
+        let host = Host::start(Config::parse(name, &text)?, node).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Site { front, pool: root.join("pool"), host };
         let listed = || async {
@@ -284,15 +303,7 @@ impl Site {
 
     async fn demote(&self, id: &str) -> Result<()> {
         let request = replication::DemoteVolumeRequest { replication_source: Some(source(id)), ..Default::default() };
-        until(|| async {
-            match self.front.demote_volume(Request::new(request.clone())).await {
-                Ok(_) => Ok(Some(())),
-                // A background step may be at it.
-                Err(status) if [Code::Aborted, Code::Unavailable].contains(&status.code()) => Ok(None),
-                Err(status) => Err(status.into()),
-            }
-        })
-        .await
+        again(|| self.front.demote_volume(Request::new(request.clone()))).await
     }
 
     /// What is told of a replication; none: no transfer is whole yet.
@@ -345,6 +356,18 @@ fn write(image: &Path, from: u64, to: u64, piece: u64, one_in: u64) -> Result<()
 fn source(id: &str) -> replication::ReplicationSource {
     let volume = replication_source::VolumeSource { volume_id: id.to_owned() };
     replication::ReplicationSource { r#type: Some(replication_source::Type::Volume(volume)) }
+}
+
+/// Makes a call until it is done: a background step may be at its objects.
+async fn again<T, F: Future<Output = Result<Response<T>, Status>>>(call: impl Fn() -> F) -> Result<()> {
+    until(|| async {
+        match call().await {
+            Ok(_) => Ok(Some(())),
+            Err(status) if [Code::Aborted, Code::Unavailable].contains(&status.code()) => Ok(None),
+            Err(status) => Err(status.into()),
+        }
+    })
+    .await
 }
 
 /// Tries again until there is something.
