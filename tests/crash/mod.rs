@@ -5,4 +5,5 @@ mod client;
 mod matrix;
 mod operation;
 mod random;
+mod replication;
 mod scene;

@@ -6,7 +6,7 @@
 mod damage;
 mod failover;
 mod groups;
-mod pair;
+pub mod pair;
 mod snapshots;
 mod table;
 mod upkeep;

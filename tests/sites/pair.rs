@@ -1,6 +1,7 @@
 //! Two hosts that replicate, the link between them, and what their clients ask. A call that must
 //! succeed later is repeated, as controllers do; nothing else waits.
 
+use std::collections::BTreeSet;
 use std::future::Future;
 use std::io::ErrorKind;
 use std::os::unix::fs::FileExt as _;
@@ -15,6 +16,7 @@ use tonic::{Code, Status};
 
 use crate::support::place::{Place, PoolKind};
 use crate::support::site::{Content, Site, Volume, options_with};
+use crate::support::tap::Tap;
 use crate::support::{Guest, PATIENCE, TestHost, wire};
 
 /// How long between two attempts of a call that is repeated.
@@ -35,6 +37,13 @@ pub struct Pair {
     link: TempDir,
 }
 
+/// One of the two sites.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Which {
+    A,
+    B,
+}
+
 /// A volume that is replicated, as each site knows it.
 #[derive(Debug)]
 pub struct Copied {
@@ -47,8 +56,48 @@ impl Pair {
     pub async fn start(kind: PoolKind) -> Option<Self> {
         let (a, b) = (Place::make(kind)?, Place::make(kind)?);
         let link = tempfile::tempdir().unwrap();
-        let (a, b) = tokio::join!(End::start(a, link.path()), End::start(b, link.path()));
+        let (a, b) = tokio::join!(End::start(a, link.path(), None), End::start(b, link.path(), None));
         Some(Self { a, b, link })
+    }
+
+    /// The same with a tap on one of the hosts, which counts changes in its pool, in the link and in its
+    /// state.
+    pub async fn tapped(kind: PoolKind, which: Which) -> Option<(Self, Tap)> {
+        let (a, b) = (Place::make(kind)?, Place::make(kind)?);
+        let link = tempfile::tempdir().unwrap();
+        let place = if which == Which::A { &a } else { &b };
+        let tap = Tap::new(vec![place.pool(), link.path().to_owned()]);
+        let at = |end| (which == end).then_some(&tap);
+        let a = End::start(a, link.path(), at(Which::A)).await;
+        let b = End::start(b, link.path(), at(Which::B)).await;
+        let mut pair = Self { a, b, link };
+        tap.watch(pair.end(which).site.host.state());
+        Some((pair, tap))
+    }
+
+    /// A site, to kill and start it.
+    pub fn end(&mut self, which: Which) -> &mut End {
+        match which {
+            Which::A => &mut self.a,
+            Which::B => &mut self.b,
+        }
+    }
+
+    pub fn at(&self, which: Which) -> &End {
+        match which {
+            Which::A => &self.a,
+            Which::B => &self.b,
+        }
+    }
+
+    /// What either site still says of replications in the link: site and uid.
+    pub fn replications(&self) -> BTreeSet<String> {
+        let of = |end: &End| {
+            let folder = self.home(end).join("replications");
+            let all = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().file_name());
+            all.map(|uid| format!("{}/{}", end.name(), uid.display())).collect::<Vec<_>>()
+        };
+        [of(&self.a), of(&self.b)].into_iter().flatten().collect()
     }
 
     /// Enables the replication of a volume at A, and returns when its first transfer is whole.
@@ -108,12 +157,15 @@ impl End {
     /// A site whose peer never comes, with its link. None: nothing can be mounted here.
     pub async fn alone(kind: PoolKind) -> Option<(TempDir, Self)> {
         let (place, link) = (Place::make(kind)?, tempfile::tempdir().unwrap());
-        let end = Self::start(place, link.path()).await;
+        let end = Self::start(place, link.path(), None).await;
         Some((link, end))
     }
 
-    async fn start(place: Place, link: &Path) -> Self {
-        let options = options_with(&place, "this-node", &[(link, "/link")]).setting("link", "/link");
+    async fn start(place: Place, link: &Path, tap: Option<&Tap>) -> Self {
+        let mut options = options_with(&place, "this-node", &[(link, "/link")]).setting("link", "/link");
+        if let Some(tap) = tap {
+            options = options.tapped(tap);
+        }
         let host = TestHost::start(Guest::LOCAL, options).await;
         Self { site: Site { host, place }, contracts: wire::contracts() }
     }
