@@ -14,7 +14,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 19] = [
+const PROOFS: [(&str, &str, &str); 20] = [
     ("memory", "tests/limits.rs", "memory"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
     ("read", "tests/limits.rs", "reading_without_end"),
@@ -32,6 +32,7 @@ const PROOFS: [(&str, &str, &str); 19] = [
     ("handles", "tests/limits.rs", "handles"),
     ("table_elements", "tests/limits.rs", "table_elements"),
     ("jobs", "tests/jobs.rs", "no_more_jobs_run_at_once_than_allowed"),
+    ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),
     ("reuse.calls", "tests/limits.rs", "calls_of_a_reused_instance"),
     ("reuse.idle", "tests/limits.rs", "idleness_of_a_reused_instance"),
 ];

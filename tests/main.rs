@@ -11,6 +11,8 @@ mod background;
 #[cfg(test)]
 mod bad_input;
 #[cfg(test)]
+mod breaker;
+#[cfg(test)]
 mod calls;
 #[cfg(test)]
 mod canaries;

@@ -1,6 +1,7 @@
 //! From pictures of backends to messages. Plain translation.
 
 use crate::backend::Backend;
+use crate::backend::breaker::View;
 use crate::backend::gate;
 use crate::backend::lifecycle::{Entry, Number, Stage};
 use crate::config::Grants;
@@ -31,7 +32,17 @@ pub(super) fn backend(backend: &Backend) -> admin::Backend {
         staging: number(status.staging),
         ready: number(status.ready),
         pinned: status.pinned.as_deref().map(digest).unwrap_or_default(),
+        breaker: backend.breaker().map(breaker),
     }
+}
+
+fn breaker(view: View) -> admin::Breaker {
+    let (state, series, again_in) = match view {
+        View::Closed { series } => ("closed", series, 0),
+        View::Open { again_in } => ("open", 0, again_in),
+        View::Trying => ("trying", 0, 0),
+    };
+    admin::Breaker { state: state.to_owned(), series, again_in }
 }
 
 pub(super) fn attempt(entry: &Entry) -> admin::Attempt {

@@ -19,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{AdminError, Backends};
 use crate::backend::Backend;
+use crate::backend::breaker::View;
 use crate::observe::metrics::{OfBackend, metrics};
 
 /// What scrapers ask for.
@@ -66,6 +67,7 @@ struct Looks {
     instances: Gauges,
     most: Gauges,
     state: Gauges,
+    broken: Gauges,
 }
 
 impl Looks {
@@ -77,6 +79,7 @@ impl Looks {
         let status = backend.status();
         set(&self.ready, u64::from(backend.health.is_ready()));
         set(&self.generation, status.active.as_ref().map_or(0, |active| active.number.0));
+        set(&self.broken, u64::from(!matches!(backend.breaker(), None | Some(View::Closed { .. }))));
         let Some(generation) = backend.generation() else { return };
         let many = |count: usize| u64::try_from(count).unwrap_or(u64::MAX);
         set(&self.instances, many(generation.instances()));
@@ -90,6 +93,7 @@ impl Looks {
     fn text(self) -> Result<String, fmt::Error> {
         let mut registry = Registry::with_prefix("drivebay");
         registry.register("ready", "Whether the backend says that it is ready", self.ready);
+        registry.register("breaker_open", "Whether calls are refused because too many went wrong", self.broken);
         registry.register("generation", "The number of the generation that serves", self.generation);
         registry.register("instances", "Instances that are alive", self.instances);
         registry.register("instances_limit", "Calls that may be under way", self.most);

@@ -93,7 +93,7 @@ fn wall_now() -> WitInstant {
 
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
-    let Ok(lease) = backend.lease(LockSet::none) else { return (Vec::new(), None) };
+    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return (Vec::new(), None) };
     if !lease.own.has_background() {
         return (Vec::new(), None);
     }
@@ -122,7 +122,7 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
         }
         Err(fault) => {
             tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
-            backend.fault(&lease, &fault);
+            backend.faulted(&lease, &fault);
             (Vec::new(), None)
         }
     }
@@ -160,7 +160,7 @@ fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::Unbou
 }
 
 async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
-    let Ok(lease) = backend.lease(LockSet::none) else { return Ended::PutOff };
+    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ended::PutOff };
     let wall = lease.around.limits.wall.of(Duty::Step);
     let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);
     let holder = Holder { operation: "a background step", call: context.id.clone(), kind: HolderKind::Step };
@@ -195,7 +195,7 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
         }
         Err(fault) => {
             tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
-            backend.fault(&lease, &fault);
+            backend.faulted(&lease, &fault);
             Ended::Failed
         }
     }

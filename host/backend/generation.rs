@@ -4,15 +4,18 @@
 use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
 
+use super::breaker::{Breaker, Change, Millis, Turn, View};
 use super::facts::Facts;
 use super::gate::Profile;
 use super::lifecycle::Tally;
+use super::outcome::CallEnd;
+use super::schedule::millis;
 use crate::config::{BackendConfig, InstancePolicy};
 use crate::observe::metrics::{Histogram, metrics};
 use crate::sandbox::context::CallContext;
@@ -46,6 +49,8 @@ pub struct Generation {
     calls: TaskTracker,
     ended: AtomicU64,
     bad: AtomicU64,
+    breaker: Mutex<Breaker>,
+    made: Instant,
 }
 
 /// A call's hold on the generation that it runs on: every later step of the call sees this one, and it
@@ -53,6 +58,8 @@ pub struct Generation {
 #[derive(Debug)]
 pub struct Lease {
     generation: Arc<Generation>,
+    /// Where a client's call passed the breaker; none: the host's own work, which does not.
+    turn: Option<Turn>,
     _call: TaskTrackerToken,
 }
 
@@ -65,6 +72,36 @@ impl Lease {
     /// Whether it holds this very generation.
     pub fn is(&self, generation: &Arc<Generation>) -> bool {
         Arc::ptr_eq(&self.generation, generation)
+    }
+
+    /// Passes the breaker.
+    ///
+    /// # Errors
+    /// It is open for so long.
+    pub(super) fn try_enter(&self) -> Result<Turn, Millis> {
+        let now = self.generation.age();
+        self.generation.breaker_now().admit(now)
+    }
+
+    /// The hold of a call that has passed the breaker.
+    pub(super) const fn of_call(mut self, turn: Turn) -> Self {
+        self.turn = Some(turn);
+        self
+    }
+
+    /// Tells the breaker how the call ended.
+    pub(super) fn let_go(&self, end: CallEnd) -> Change {
+        let Some(turn) = self.turn else { return Change::None };
+        let now = self.generation.age();
+        self.generation.breaker_now().ended(turn, end, now)
+    }
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A call that was let in and never judged, because it met a lock, tells nothing; one that was judged is
+        // of a turn that is over, or changes nothing any more.
+        self.let_go(CallEnd::Apart);
     }
 }
 
@@ -82,15 +119,6 @@ impl fmt::Debug for Generation {
     }
 }
 
-/// How a call ended, as far as its generation is to blame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CallEnd {
-    /// With an answer, a refusal, or for a reason of the host's.
-    Well,
-    /// In a trap, a limit, a timeout or a malformed answer.
-    Bad,
-}
-
 /// The parts of a generation.
 pub(super) struct Parts {
     pub digest: String,
@@ -106,6 +134,7 @@ pub(super) struct Parts {
 impl Generation {
     pub(super) fn new(parts: Parts) -> Self {
         let instantiations = metrics().instantiations(&parts.around.backend);
+        let failures = parts.config.limits.failures;
         Self {
             digest: parts.digest,
             facts: parts.facts,
@@ -121,13 +150,15 @@ impl Generation {
             calls: TaskTracker::new(),
             ended: AtomicU64::new(0),
             bad: AtomicU64::new(0),
+            breaker: Mutex::new(Breaker::new(failures)),
+            made: Instant::now(),
         }
     }
 
     /// A hold for a call.
     pub fn lease(self: Arc<Self>) -> Lease {
         let call = self.calls.token();
-        Lease { generation: self, _call: call }
+        Lease { generation: self, turn: None, _call: call }
     }
 
     /// What the gate compares.
@@ -153,6 +184,20 @@ impl Generation {
         Tally { calls: self.ended.load(Ordering::Relaxed), bad: self.bad.load(Ordering::Relaxed) }
     }
 
+    fn breaker_now(&self) -> MutexGuard<'_, Breaker> {
+        self.breaker.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn age(&self) -> Millis {
+        millis(self.made.elapsed())
+    }
+
+    /// What its breaker is like.
+    pub fn breaker(&self) -> View {
+        let now = self.age();
+        self.breaker_now().view(now)
+    }
+
     /// Calls under way, and instances that wait for the next.
     pub fn instances(&self) -> usize {
         self.calls.len() + self.idle.lock().unwrap_or_else(PoisonError::into_inner).len()
@@ -160,6 +205,7 @@ impl Generation {
 
     /// It is to serve, perhaps again.
     pub(super) fn serve(&self) {
+        self.breaker_now().reset();
         self.calls.reopen();
         self.retired.store(false, Ordering::Relaxed);
     }

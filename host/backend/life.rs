@@ -5,11 +5,9 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::generation::CallEnd;
 use super::{Backend, Readiness, background, call_id};
 use crate::admission::budget::Share;
 use crate::error::CallError;
-use crate::observe::metrics::metrics;
 use crate::observe::text::tame;
 use crate::sandbox::bindings::exports::drivebay::backend::identity::Readiness as Said;
 use crate::sandbox::context::CallContext;
@@ -97,11 +95,8 @@ async fn probe(backend: &Backend) {
         Err(fault) => Err(fault),
     };
     context.settled().await;
-    if let Err(fault) = &answer
-        && CallError::Fault(fault.clone()).is_backend_fault()
-    {
-        metrics().trapped(&backend.name, fault.kind.word());
-        backend.note(&lease, CallEnd::Bad);
+    if let Err(fault) = &answer {
+        backend.judge(&lease, Some(&CallError::Fault(fault.clone())));
     }
     backend.health.set(match answer {
         Ok(Ok(Said::Ready)) => Readiness::Ready,

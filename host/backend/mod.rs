@@ -4,6 +4,7 @@
 mod aside;
 mod attached;
 mod background;
+pub mod breaker;
 pub mod call_id;
 mod driver;
 mod environment;
@@ -15,6 +16,7 @@ mod inspect;
 mod life;
 pub mod lifecycle;
 mod loader;
+mod outcome;
 mod schedule;
 pub mod signature;
 mod status;
@@ -34,20 +36,20 @@ pub use attached::Attached;
 pub use driver::{Command, Control, Wait, start};
 pub use environment::Environment;
 pub use facts::{FactError, Facts};
-pub use generation::{CallEnd, Generation, Lease};
+pub use generation::{Generation, Lease};
 pub use health::{Health, Readiness};
 pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
 pub use loader::{Refused, component_bytes, digest_of};
+pub use outcome::CallEnd;
 pub use status::Status;
 
 use self::aside::Canary;
 use crate::admission::budget::{Share, Slot};
 use crate::admission::{Budget, LockSet, LockTable};
 use crate::config::BackendConfig;
-use crate::error::{CallError, NotReady};
+use crate::error::NotReady;
 use crate::files::Drained;
-use crate::observe::metrics::{CallMeter, Metered, metrics};
-use crate::sandbox::fault::Fault;
+use crate::observe::metrics::{CallMeter, Metered};
 use crate::wire::Method;
 
 /// A backend while the host runs.
@@ -166,8 +168,18 @@ impl Backend {
     /// The generation that a new call about these objects runs on.
     ///
     /// # Errors
-    /// When none is loaded, recovery is not over, the operator wants no calls, or the host is shutting down.
+    /// As `lease_for_host`, and when the generation's breaker is open.
     pub fn lease(&self, about: impl FnOnce() -> LockSet) -> Result<Lease, NotReady> {
+        let lease = self.lease_for_host(about)?;
+        let turn = self.pass(&lease)?;
+        Ok(lease.of_call(turn))
+    }
+
+    /// The generation that work of the host's own runs on. It has pauses of its own and passes no breaker.
+    ///
+    /// # Errors
+    /// When none is loaded, recovery is not over, the operator wants no calls, or the host is shutting down.
+    pub fn lease_for_host(&self, about: impl FnOnce() -> LockSet) -> Result<Lease, NotReady> {
         if self.closing.is_cancelled() {
             return Err(NotReady::ShuttingDown);
         }
@@ -191,23 +203,6 @@ impl Backend {
     /// Counts and times a call that was answered with `code`, as gRPC spells it.
     pub fn answered(&self, method: Method, code: &'static str, took: Duration) {
         self.calls.called(Metered { number: method as usize, name: method.name() }, code, took);
-    }
-
-    /// Notes a fault that is the generation's: its record, its health, the metrics.
-    fn fault(&self, lease: &Lease, fault: &Fault) {
-        metrics().trapped(&self.name, fault.kind.word());
-        self.health.doubt();
-        if CallError::Fault(fault.clone()).is_backend_fault() {
-            self.note(lease, CallEnd::Bad);
-        }
-    }
-
-    /// Notes how a call ended.
-    pub fn note(&self, lease: &Lease, end: CallEnd) {
-        lease.note(end);
-        if end == CallEnd::Bad {
-            self.bad_end.notify_one();
-        }
     }
 
     /// Lets a generation serve from now on: the swap.

@@ -303,6 +303,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "handles" => limits.handles = count()?,
         "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
         "jobs" => limits.jobs = count()?,
+        "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
         _ => return Err("there is no such limit".to_owned()),
     }
     Ok(())

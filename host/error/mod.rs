@@ -73,9 +73,21 @@ pub enum NotReady {
     /// The host is about to end.
     #[error("the host is shutting down")]
     ShuttingDown,
+    /// The backend has spoiled a series of calls; so many seconds until one tries again.
+    #[error(
+        "the backend has spoiled one call after the other (traps, timeouts or malformed answers) and is left in \
+         peace; one call tries it again {}",
+        soon(.0)
+    )]
+    Broken(u64),
     /// Node work is not possible.
     #[error("node work is not possible now: {0}")]
     Node(String),
+}
+
+/// When, in words.
+fn soon(seconds: &u64) -> String {
+    if *seconds == 0 { "now".to_owned() } else { format!("in {seconds} s") }
 }
 
 /// What the host decided from its ledger (CSI, `NodePublishVolume`), or from what the backend told it
@@ -146,22 +158,6 @@ impl CallError {
                 _ => Outcome::Unknown,
             },
             Self::BadAnswer(_) | Self::NodeLost | Self::Deadline => Outcome::Unknown,
-        }
-    }
-
-    /// Whether the backend misbehaved, as opposed to saying no.
-    pub const fn is_backend_fault(&self) -> bool {
-        match self {
-            Self::Fault(fault) => !matches!(fault.kind, FaultKind::Pool | FaultKind::Host | FaultKind::Drained),
-            Self::BadAnswer(_) => true,
-            Self::Invalid(_)
-            | Self::Unsupported(_)
-            | Self::Busy(_)
-            | Self::NotReady(_)
-            | Self::Decided(_)
-            | Self::Refused(_)
-            | Self::NodeLost
-            | Self::Deadline => false,
         }
     }
 }

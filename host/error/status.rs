@@ -51,6 +51,7 @@ pub const fn code(family: Family, error: &CallError) -> Code {
             | NotReady::Closed(_)
             | NotReady::Overloaded
             | NotReady::ShuttingDown
+            | NotReady::Broken(_)
             | NotReady::Node(_),
         ) => Code::Unavailable,
         CallError::Decided(Decision::AlreadyExists(_)) => Code::AlreadyExists,

@@ -62,6 +62,7 @@ fn all() -> Vec<CallError> {
         CallError::NotReady(NotReady::Closed("x".into())),
         CallError::NotReady(NotReady::Overloaded),
         CallError::NotReady(NotReady::ShuttingDown),
+        CallError::NotReady(NotReady::Broken(3)),
         CallError::NotReady(NotReady::Node("x".into())),
         CallError::Decided(Decision::AlreadyExists("it is there".into())),
         CallError::Decided(Decision::FailedPrecondition("it is in use".into())),

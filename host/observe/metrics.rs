@@ -138,6 +138,8 @@ pub struct Metrics {
     rollbacks: Family<RollbackLabels, Counter>,
     traps: Family<TrapLabels, Counter>,
     steps: Family<StepLabels, Counter>,
+    opened: Family<OfBackend, Counter>,
+    broken: Family<OfBackend, Counter>,
 }
 
 impl Metrics {
@@ -160,7 +162,23 @@ impl Metrics {
         registry.register("rollbacks", "Rollbacks, by whose word", Family::clone(&rollbacks));
         registry.register("traps", "Guests that were ended, by kind of fault", Family::clone(&traps));
         registry.register("background_steps", "Background steps, by how they ended", Family::clone(&steps));
-        Self { registry, calls, durations, instantiations, compiling, swaps, refusals, rollbacks, traps, steps }
+        let (opened, broken) = (Family::default(), Family::default());
+        registry.register("breaker_opened", "Times that a breaker began to refuse calls", Family::clone(&opened));
+        registry.register("breaker_refused", "Calls that an open breaker refused", Family::clone(&broken));
+        Self {
+            registry,
+            calls,
+            durations,
+            instantiations,
+            compiling,
+            swaps,
+            refusals,
+            rollbacks,
+            traps,
+            steps,
+            opened,
+            broken,
+        }
     }
 
     /// What times the instances of a backend. To be kept by whoever makes them.
@@ -203,6 +221,16 @@ impl Metrics {
     /// A background step ended.
     pub fn stepped(&self, backend: &str, end: &'static str) {
         self.steps.get_or_create(&StepLabels { backend: backend.to_owned(), end }).inc();
+    }
+
+    /// A breaker began to refuse calls.
+    pub fn opened(&self, backend: &str) {
+        self.opened.get_or_create(&OfBackend { backend: backend.to_owned() }).inc();
+    }
+
+    /// An open breaker refused a call.
+    pub fn broken(&self, backend: &str) {
+        self.broken.get_or_create(&OfBackend { backend: backend.to_owned() }).inc();
     }
 
     /// All of it in the text format of `OpenMetrics`, without the line that ends it.

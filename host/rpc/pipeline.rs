@@ -22,7 +22,7 @@ use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry, shadow};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Deadline, Guard, Holder, Slot};
-use crate::backend::{Attached, Backend, CallEnd, Lease, call_id};
+use crate::backend::{Attached, Backend, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
@@ -156,7 +156,7 @@ async fn work<R: Unary>(
     }
     let answer = answer.map_err(|error| doubted(&permit.context, error));
     let answer = super::ledger::conclude(&permit.lease, &permit.context, ledger, answer).await;
-    note(&backend, &permit.lease, answer.as_ref().err());
+    backend.ended(&permit.lease, answer.as_ref().err());
     if R::EFFECT == Effect::Changes {
         backend.changed();
     }
@@ -164,19 +164,6 @@ async fn work<R: Unary>(
         backend.settle(kept_until_settled(permit));
     }
     answer
-}
-
-/// Lets the generation's record and the backend's health know how a call ended.
-pub(super) fn note(backend: &Backend, lease: &Lease, error: Option<&CallError>) {
-    if let Some(CallError::Fault(fault)) = error {
-        metrics().trapped(&backend.name, fault.kind.word());
-    }
-    if error.is_some_and(CallError::is_backend_fault) {
-        backend.health.doubt();
-        backend.note(lease, CallEnd::Bad);
-    } else {
-        backend.note(lease, CallEnd::Well);
-    }
 }
 
 /// The whole permit is kept, and with it the locks: a block that names only the context would take

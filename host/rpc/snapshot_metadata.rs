@@ -135,7 +135,7 @@ async fn pump<R: Paged>(
     arrived: Instant,
 ) {
     let ended = pages(&permit, request, &send).await;
-    pipeline::note(&backend, &permit.lease, ended.as_ref().err());
+    backend.ended(&permit.lease, ended.as_ref().err());
     let mut code = Code::Ok;
     if let Err(error) = ended {
         let family = status::family(R::METHOD, true);

@@ -35,6 +35,15 @@ pub struct Limits {
     pub table_elements: u64,
     /// Jobs of the host running at once. 4: each is a thread that reads or writes disks.
     pub jobs: usize,
+    /// Calls in a row that end in a trap, a limit, a timeout or a malformed answer before calls are refused for
+    /// a while. 5: more than a new generation on trial needs to go back (3), and few enough that clients that
+    /// wait for a backend that hangs are soon told.
+    #[serde(default = "failures")]
+    pub failures: u32,
+}
+
+const fn failures() -> u32 {
+    5
 }
 
 /// How long a call may take from start to end before the instance is ended.
@@ -70,6 +79,7 @@ impl Default for Limits {
             handles: 1024,
             table_elements: 20_000,
             jobs: 4,
+            failures: failures(),
         }
     }
 }

@@ -5,9 +5,9 @@
 /// How calls have ended.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Tally {
-    /// Calls that entered a guest and ended.
+    /// Calls that ended: those that were admitted, and those that an open breaker refused.
     pub calls: u64,
-    /// Those that ended in a trap, a limit, a timeout or a malformed answer.
+    /// Those that ended in a trap, a limit, a timeout or a malformed answer, or at the breaker.
     pub bad: u64,
 }
 

@@ -57,6 +57,14 @@ struct Row {
     staging: Option<u64>,
     ready: Option<u64>,
     pinned: Option<String>,
+    breaker: Option<Breaker>,
+}
+
+#[derive(Debug, Serialize)]
+struct Breaker {
+    state: String,
+    series: u32,
+    again_in_ms: u64,
 }
 
 #[derive(Debug, Serialize)]
@@ -84,6 +92,7 @@ impl From<Backend> for Row {
             staging: number(backend.staging),
             ready: number(backend.ready),
             pinned: text(backend.pinned),
+            breaker: backend.breaker.map(|it| Breaker { state: it.state, series: it.series, again_in_ms: it.again_in }),
         }
     }
 }
@@ -139,8 +148,18 @@ fn people(rows: &[Row]) -> String {
     for row in rows {
         lines.extend(row.staging.map(|number| format!("{}: generation {number} is being staged", row.name)));
         lines.extend(row.pinned.as_ref().map(|digest| format!("{}: only {digest} is allowed", row.name)));
+        let broken = row.breaker.as_ref().filter(|breaker| breaker.state != "closed");
+        lines.extend(broken.map(|breaker| broken_line(&row.name, breaker)));
         let refusal = row.last_refusal.as_ref();
         lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
     }
     lines.join("\n")
+}
+
+fn broken_line(name: &str, breaker: &Breaker) -> String {
+    let again = match breaker.again_in_ms {
+        0 => "the next call tries it".to_owned(),
+        time => format!("a call tries it in {} s", time.div_ceil(1_000)),
+    };
+    format!("{name}: breaker {}: calls are refused after a series that went wrong; {again}", breaker.state)
 }
