@@ -13,6 +13,7 @@ pub mod admission;
 pub mod backend;
 pub mod cli;
 pub mod config;
+pub mod confine;
 pub mod error;
 pub mod files;
 pub mod host;

@@ -82,6 +82,9 @@ fn limits() -> Vec<(&'static str, String)> {
         handles,
         table_elements,
         jobs,
+        failures,
+        compile_memory,
+        compile_time,
     } = Limits::default();
     let WallLimits { read, change, probe, step, recovery, load } = wall;
     let bytes = |bytes: u64| mib(usize::try_from(bytes).unwrap());
@@ -114,6 +117,8 @@ fn limits() -> Vec<(&'static str, String)> {
         ("open handles of an instance", count(handles)),
         ("table elements of an instance", grouped(table_elements)),
         ("jobs of `files.run-job` at the same time", format!("{jobs}, and {waiting} that wait")),
+        ("calls in a row that may end badly", failures.to_string()),
+        ("compiling: memory / time", format!("{} / {}", bytes(compile_memory), seconds(compile_time))),
         // Of the wire format (CSI, "Size Limits"), and proved by the checks' own tests.
         ("names of clients and ids of yours", "128 bytes; node ids 256 bytes".to_owned()),
         ("a volume's context, all keys and values", "4 KiB".to_owned()),

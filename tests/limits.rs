@@ -14,7 +14,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 20] = [
+const PROOFS: [(&str, &str, &str); 22] = [
     ("memory", "tests/limits.rs", "memory"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
     ("read", "tests/limits.rs", "reading_without_end"),
@@ -33,6 +33,8 @@ const PROOFS: [(&str, &str, &str); 20] = [
     ("table_elements", "tests/limits.rs", "table_elements"),
     ("jobs", "tests/jobs.rs", "no_more_jobs_run_at_once_than_allowed"),
     ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),
+    ("compile_memory", "tests/limits.rs", "memory_of_the_compiler"),
+    ("compile_time", "tests/limits.rs", "time_of_the_compiler"),
     ("reuse.calls", "tests/limits.rs", "calls_of_a_reused_instance"),
     ("reuse.idle", "tests/limits.rs", "idleness_of_a_reused_instance"),
 ];
@@ -275,4 +277,25 @@ async fn log() {
 fn dropped(line: &str) -> usize {
     let number = line.split("lines=").nth(1).unwrap_or_else(|| panic!("no number in: {line}"));
     number.split_whitespace().next().unwrap().parse().unwrap()
+}
+
+/// A component that is never compiled within a limit: the host says which, and does not start.
+async fn cannot_compile(limit: &str, value: &str, words: &str) {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("host.toml");
+    let text = Options::default().limit(limit, value).file(Guest::TESTER, dir.path());
+    std::fs::write(&file, text).unwrap();
+    let (code, said) = run_to_end(&["serve", "--config"], &[&file]).await;
+    assert_eq!(code, 1, "{said}");
+    assert!(said.contains("takes more than this backend is allowed") && said.contains(words), "{said}");
+}
+
+#[tokio::test]
+async fn memory_of_the_compiler() {
+    cannot_compile("compile-memory", "12MiB", "12 MiB of memory").await;
+}
+
+#[tokio::test]
+async fn time_of_the_compiler() {
+    cannot_compile("compile-time", "1ms", "not done after 1ms").await;
 }

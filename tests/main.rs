@@ -19,6 +19,8 @@ mod canaries;
 #[cfg(test)]
 mod clients;
 #[cfg(test)]
+mod confinement;
+#[cfg(test)]
 mod conformance;
 #[cfg(test)]
 mod contract;

@@ -63,17 +63,26 @@ impl Drop for Site {
     }
 }
 
+/// A process below another whose command line has this word.
+pub fn below(process: u32, word: &str) -> Option<u32> {
+    let threads = std::fs::read_dir(format!("/proc/{process}/task")).ok()?;
+    let children = threads.filter_map(|thread| std::fs::read_to_string(thread.ok()?.path().join("children")).ok());
+    let children: Vec<u32> = children.flat_map(|text| numbers(&text)).collect();
+    let is_it = |process: &u32| {
+        let command = std::fs::read_to_string(format!("/proc/{process}/cmdline"));
+        command.is_ok_and(|command| command.contains(word))
+    };
+    children.iter().copied().find(is_it).or_else(|| children.iter().find_map(|child| below(*child, word)))
+}
+
+fn numbers(text: &str) -> Vec<u32> {
+    text.split_whitespace().map(|number| number.parse().unwrap()).collect()
+}
+
 /// The process for node work below a host.
 fn helper(host: &TestHost) -> Pid {
-    let own = format!("/proc/{}/task", host.process());
-    let threads = std::fs::read_dir(own).unwrap().map(|thread| thread.unwrap().path());
-    let children: String = threads.map(|thread| std::fs::read_to_string(thread.join("children")).unwrap()).collect();
-    let is_helper = |process: &&str| {
-        let command = std::fs::read_to_string(Path::new("/proc").join(process).join("cmdline"));
-        command.is_ok_and(|command| command.contains("node-helper"))
-    };
-    let found = children.split_whitespace().find(is_helper).expect("the host has a process for node work");
-    Pid::from_raw(found.parse().unwrap()).unwrap()
+    let found = below(host.process(), "node-helper").expect("the host has a process for node work");
+    Pid::from_raw(i32::try_from(found).unwrap()).unwrap()
 }
 
 /// Kills the process for node work in the middle of a stage that goes on with `rest` afterwards.

@@ -5,6 +5,7 @@ use crate::backend::breaker::View;
 use crate::backend::gate;
 use crate::backend::lifecycle::{Entry, Number, Stage};
 use crate::config::Grants;
+use crate::confine::{Attempt, InForce};
 use crate::wire::admin::{self, CommandResponse, Refusal};
 
 pub(super) fn backend(backend: &Backend) -> admin::Backend {
@@ -43,6 +44,20 @@ fn breaker(view: View) -> admin::Breaker {
         View::Trying => ("trying", 0, 0),
     };
     admin::Breaker { state: state.to_owned(), series, again_in }
+}
+
+pub(super) fn confinement(in_force: &InForce) -> admin::Confinement {
+    let mount = match &in_force.mount {
+        Attempt::Refused(error) => format!("refused: {error}"),
+        Attempt::Possible => "possible".to_owned(),
+    };
+    admin::Confinement {
+        capabilities: in_force.capabilities.clone(),
+        no_new_privileges: in_force.no_new_privileges,
+        landlock: in_force.landlock.words(),
+        seccomp: in_force.seccomp.words(),
+        mount,
+    }
 }
 
 pub(super) fn attempt(entry: &Entry) -> admin::Attempt {

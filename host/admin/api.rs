@@ -45,7 +45,9 @@ impl Admin for Api {
         }
         let all = self.0.all().into_iter().map(|(backend, _)| backend);
         let wanted = all.filter(|backend| names.is_empty() || names.contains(&backend.name));
-        Ok(Response::new(GetStatusResponse { backends: wanted.map(|backend| answer::backend(&backend)).collect() }))
+        let backends = wanted.map(|backend| answer::backend(&backend)).collect();
+        let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force));
+        Ok(Response::new(GetStatusResponse { backends, confinement }))
     }
 
     async fn get_history(&self, request: Request<GetHistoryRequest>) -> Result<Response<GetHistoryResponse>, Status> {

@@ -14,6 +14,7 @@ use tonic::transport::Server;
 
 use self::api::Api;
 use crate::backend::{Backend, Control};
+use crate::confine::InForce;
 use crate::server::listener::{self, ListenError};
 use crate::wire::admin::admin_server::AdminServer;
 
@@ -24,6 +25,9 @@ const MODE: u32 = 0o600;
 pub trait Backends: Send + Sync + 'static {
     /// All of them, by name.
     fn all(&self) -> Vec<(Arc<Backend>, Control)>;
+
+    /// What the kernel keeps from this process; none: it was not confined.
+    fn in_force(&self) -> Option<Arc<InForce>>;
 }
 
 /// Why operators are not served.

@@ -16,7 +16,11 @@ use crate::observe::metrics::metrics;
 use crate::sandbox::bindings::drivebay::backend::types::Instant as WitInstant;
 use crate::sandbox::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
 use crate::sandbox::context::CallContext;
+use crate::sandbox::fault::Fault;
 use crate::sandbox::limits::Duty;
+
+/// The longest pause after a `list-due` that faulted.
+const LONGEST_QUIET: Duration = Duration::from_mins(5);
 
 /// What the backend named, with what is to be locked for it.
 #[derive(Debug, Clone)]
@@ -32,12 +36,18 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let mut schedule = Schedule::default();
     let mut due: Vec<Due> = Vec::new();
     let mut ask_at = clock.now();
+    // After a fault it is not asked before this, whatever happens: it may take all its time again.
+    let (mut pause, mut quiet_until) = (0, 0);
     loop {
         if clock.now() >= ask_at {
-            let (named, next) = ask(&backend, &clock).await;
+            let answer = ask(&backend, &clock).await;
+            pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
+            quiet_until = clock.now() + pause;
+            let (named, next) = answer.unwrap_or_default();
             schedule.learn(named.iter().map(|d| d.work.clone()).collect());
             due = named;
-            ask_at = next.unwrap_or(u64::MAX).clamp(clock.now() + 1, clock.now() + millis(ASK_EVERY));
+            let soonest = quiet_until.max(clock.now() + 1);
+            ask_at = next.unwrap_or(u64::MAX).clamp(soonest, soonest.max(clock.now() + millis(ASK_EVERY)));
         }
         for work in schedule.start(clock.now(), backend.config().background.budget) {
             let locks = due.iter().find(|d| d.work.id == work.id).map(|d| d.locks.clone()).unwrap_or_default();
@@ -47,11 +57,11 @@ pub(super) async fn run(backend: Arc<Backend>) {
         tokio::select! {
             () = backend.closing() => return,
             () = tokio::time::sleep_until(wake) => {}
-            () = backend.health.background_nudged() => ask_at = clock.now(),
+            () = backend.health.background_nudged() => ask_at = clock.now().max(quiet_until),
             Some((id, how)) = reports.recv() => {
                 schedule.ended(&id, how, clock.now());
                 if matches!(how, Ended::Done | Ended::Later) {
-                    ask_at = clock.now();
+                    ask_at = clock.now().max(quiet_until);
                 }
             }
         }
@@ -91,20 +101,26 @@ fn wall_now() -> WitInstant {
     WitInstant { seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX), nanoseconds: now.subsec_nanos() }
 }
 
+/// What is due, and when to ask next.
+type Plan = (Vec<Due>, Option<u64>);
+
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
-async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
-    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return (Vec::new(), None) };
+///
+/// # Errors
+/// When it is to blame for that: a trap, a limit, a timeout.
+async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
+    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ok(Plan::default()) };
     if !lease.own.has_background() {
-        return (Vec::new(), None);
+        return Ok(Plan::default());
     }
     let wall = lease.around.limits.wall.of(Duty::Step);
     let context = Arc::new(CallContext::new(call_id::next(), "list-due", Duty::Step, wall));
-    let Some(_slot) = backend.take(Share::Own) else { return (Vec::new(), None) };
+    let Some(_slot) = backend.take(Share::Own) else { return Ok(Plan::default()) };
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
         Err(fault) => {
             tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
-            return (Vec::new(), None);
+            return Err(fault);
         }
     };
     let answer = lease.own.list_due(&mut live, wall_now()).await;
@@ -113,17 +129,18 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> (Vec<Due>, Option<u64>) {
         Ok(Some(Ok(said))) => {
             lease.leave(live);
             let named = said.works.into_iter().map(|work| due(work, clock)).collect();
-            (named, said.next.map(|next| clock.of(next)))
+            Ok((named, said.next.map(|next| clock.of(next))))
         }
-        Ok(None) => (Vec::new(), None),
+        Ok(None) => Ok(Plan::default()),
         Ok(Some(Err(error))) => {
-            tracing::warn!(backend = backend.name, message = error.message, "list-due failed");
-            (Vec::new(), None)
+            let message = crate::observe::text::tame(&error.message, 1024);
+            tracing::warn!(backend = backend.name, message, "list-due failed");
+            Ok(Plan::default())
         }
         Err(fault) => {
             tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
             backend.faulted(&lease, &fault);
-            (Vec::new(), None)
+            Err(fault)
         }
     }
 }

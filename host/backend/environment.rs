@@ -8,6 +8,7 @@ use tokio::sync::Notify;
 
 use super::loader::Refused;
 use crate::config::BackendConfig;
+use crate::confine::InForce;
 use crate::files::{self, Directories, Files, JobLimits, Jobs, Programs};
 use crate::node::Node;
 use crate::observe::GuestLog;
@@ -26,6 +27,8 @@ pub struct Environment {
     pub components: Option<PathBuf>,
     /// The helper for node work; none: not possible here (no root), or nobody needs it.
     pub node: Option<Node>,
+    /// What the kernel keeps from this process; none: it was not confined.
+    pub in_force: Option<Arc<InForce>>,
 }
 
 /// The granted directories, with the jobs in them.

@@ -84,14 +84,9 @@ async fn look(
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
     let loader = Loader::new(&config.limits)?;
-    let program = match loader::compile(loader.clone(), None, bytes.clone(), seen.digest.clone()).await {
-        Ok(program) => program,
-        Err(refused) => {
-            seen.shape = loader.describe(&bytes).ok();
-            return Err(refused);
-        }
-    };
-    seen.shape = Some(Shape::of_program(&program));
+    let loaded = loader.load(bytes, seen.digest.clone(), None).await?;
+    seen.shape = Some(loaded.shape);
+    let program = loaded.linked?;
     loader::check_pin(&config, &seen.digest)?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;

@@ -156,6 +156,7 @@ impl Refused {
             Self::Unsigned(_) => RefusalId::Unsigned,
             Self::Signature { .. } => RefusalId::Signature,
             Self::Load(LoadError::Broken(_)) => RefusalId::Broken,
+            Self::Load(LoadError::Costly(_)) => RefusalId::Costly,
             Self::Load(LoadError::Precompiled | LoadError::CoreModule | LoadError::Link(_)) | Self::NoBackend(_) => {
                 RefusalId::Foreign
             }
@@ -165,7 +166,7 @@ impl Refused {
             Self::Refusal { call: "probe", .. } | Self::Fault { call: "probe", .. } => RefusalId::Probe,
             Self::Refusal { call: "self-test", .. } | Self::Fault { call: "self-test", .. } => RefusalId::SelfTest,
             Self::Facts(_) | Self::Refusal { .. } | Self::Fault { .. } => RefusalId::Describe,
-            Self::Interrupted => RefusalId::Host,
+            Self::Interrupted | Self::Load(LoadError::Unwanted) => RefusalId::Host,
         };
         Refusal::new(id, self.to_string())
     }
@@ -200,7 +201,7 @@ pub(super) async fn stage(config: Arc<BackendConfig>, staging: Staging, bytes: V
     check_pin(&config, &digest)?;
     let claim = check_signature(&config, &digest).await?;
     let Staging { loader, cache, look, around, trust } = staging;
-    let program = compile(loader, cache, bytes, digest.clone()).await?;
+    let program = loader.load(bytes, digest.clone(), cache).await?.linked?;
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
@@ -280,19 +281,6 @@ pub(super) fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refu
         }
         _ => Ok(()),
     }
-}
-
-/// Compiles on a thread for blocking work, so that those that serve calls go on.
-pub(super) async fn compile(
-    loader: Loader,
-    cache: Option<Arc<CodeCache>>,
-    bytes: Vec<u8>,
-    digest: String,
-) -> Result<Program, Refused> {
-    tokio::task::spawn_blocking(move || loader.load(&bytes, &digest, cache.as_deref()))
-        .await
-        .map_err(|_| Refused::Interrupted)?
-        .map_err(Refused::Load)
 }
 
 async fn facts(

@@ -78,10 +78,10 @@ pub(crate) fn run(args: &Args) -> Exit {
 }
 
 fn serve(config: Config, source: Source) -> Exit {
-    let node = match Host::spawn_helper(&config) {
-        Ok(node) => node,
+    let prepared = match Host::prepare(&config) {
+        Ok(prepared) => prepared,
         Err(error) => {
-            say(&error.to_string());
+            say(&format!("{error:#}"));
             return Exit::Failed;
         }
     };
@@ -89,7 +89,7 @@ fn serve(config: Config, source: Source) -> Exit {
         runtime.block_on(async {
             let stop = super::asked_to_stop();
             let again = super::told_to_reread();
-            Host::start(config, node).await?.serve_following(source, again, stop).await
+            Host::start(config, prepared).await?.serve_following(source, again, stop).await
         })
     });
     match served {

@@ -303,6 +303,8 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "handles" => limits.handles = count()?,
         "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
         "jobs" => limits.jobs = count()?,
+        "compile-memory" => limits.compile_memory = units::size(text)?,
+        "compile-time" => limits.compile_time = units::time(text)?,
         "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
         _ => return Err("there is no such limit".to_owned()),
     }

@@ -2,6 +2,7 @@
 //! order; knows nothing of calls.
 
 mod configuration;
+mod confinement;
 mod doorway;
 mod helper;
 mod registry;
@@ -20,9 +21,17 @@ use self::registry::Registry;
 use crate::admin;
 use crate::backend::{Backend, Environment};
 use crate::config::{BackendConfig, Config};
-use crate::node::{self, Node};
+use crate::confine::InForce;
+use crate::node::{self, Launcher, Node};
 use crate::sandbox::cache::CodeCache;
 use crate::state::EmbeddedStore;
+
+/// What is done before threads exist.
+#[derive(Debug)]
+pub struct Prepared {
+    node: Option<Node>,
+    in_force: Arc<InForce>,
+}
 
 /// A running host.
 #[derive(Debug)]
@@ -33,19 +42,23 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts the process for node work, if any backend is granted it. To be called before threads
-    /// exist and before any component is loaded.
+    /// Starts the processes for node work, if any backend is granted it, and gives up every right that running
+    /// guests does not need. To be called before threads exist and before any component is loaded.
     ///
     /// # Errors
-    /// When it is needed and cannot be started.
-    pub fn spawn_helper(config: &Config) -> Result<Option<Node>> {
-        if !config.backends.iter().any(|backend| backend.grants.node) {
-            return Ok(None);
-        }
+    /// When they are needed and cannot be started, or a right cannot be given up.
+    pub fn prepare(config: &Config) -> Result<Prepared> {
         private_directory(&config.host.state)?;
-        let exe = std::env::current_exe().context("the program does not know its own path")?;
-        let node = node::spawn(&exe, &config.host.state).context("the process for node work cannot be started")?;
-        Ok(Some(node))
+        let launcher = if config.backends.iter().any(|backend| backend.grants.node) {
+            let exe = std::env::current_exe().context("the program does not know its own path")?;
+            Some(Launcher::start(&exe).context("the process for node work cannot be started")?)
+        } else {
+            None
+        };
+        let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
+        let node = launcher.map(|launcher| node::spawn(launcher, &config.host.state)).transpose();
+        let node = node.context("the process for node work cannot be started")?;
+        Ok(Prepared { node, in_force: Arc::new(in_force) })
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
@@ -53,8 +66,8 @@ impl Host {
     ///
     /// # Errors
     /// When the state directory cannot be used, a socket not bound, or no backend at all be loaded.
-    pub async fn start(config: Config, node: Option<Node>) -> Result<Self> {
-        let environment = environment(&config, node).await?;
+    pub async fn start(config: Config, prepared: Prepared) -> Result<Self> {
+        let environment = environment(&config, prepared).await?;
         let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
         if let Some(node) = environment.node.clone() {
             tasks.spawn(helper::keep(node, ending.clone()));
@@ -178,7 +191,8 @@ impl Host {
     }
 }
 
-async fn environment(config: &Config, node: Option<Node>) -> Result<Environment> {
+async fn environment(config: &Config, prepared: Prepared) -> Result<Environment> {
+    let Prepared { node, in_force } = prepared;
     let state = config.host.state.clone();
     private_directory(&state)?;
     let store = Arc::new(EmbeddedStore::open(&state)?);
@@ -189,7 +203,7 @@ async fn environment(config: &Config, node: Option<Node>) -> Result<Environment>
     if let Some(node) = &node {
         helper::recover(node, config).await?;
     }
-    Ok(Environment { store, cache, components: Some(state.join("components")), node })
+    Ok(Environment { store, cache, components: Some(state.join("components")), node, in_force: Some(in_force) })
 }
 
 fn private_directory(path: &Path) -> Result<()> {

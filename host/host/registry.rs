@@ -11,6 +11,7 @@ use crate::admin::Backends;
 use crate::backend::gate::Refusal;
 use crate::backend::{self, Backend, Control, Environment};
 use crate::config::BackendConfig;
+use crate::confine::InForce;
 
 /// One backend and what serves it.
 #[derive(Debug, Clone)]
@@ -40,6 +41,10 @@ pub(super) struct Registry {
 impl Backends for Registry {
     fn all(&self) -> Vec<(Arc<Backend>, Control)> {
         self.running().into_iter().map(|running| (running.backend, running.control)).collect()
+    }
+
+    fn in_force(&self) -> Option<Arc<InForce>> {
+        self.environment.in_force.clone()
     }
 }
 

@@ -5,11 +5,10 @@
 //! never delays a thaw. It must not decide anything about volumes.
 
 use std::collections::{BTreeMap, HashMap};
-use std::ffi::OsString;
+use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -21,22 +20,17 @@ use tokio::sync::oneshot;
 use super::calls::unexpected;
 use super::protocol::{Hello, Numbered, Reply};
 use super::upkeep::nobody;
-use super::{Answer, DirectoryGrant, HELPER_SUBCOMMAND, NodeError, Operation, RecoveryReport, Request, frames};
+use super::{Answer, DirectoryGrant, Launcher, NodeError, Operation, RecoveryReport, Request, frames};
 
-/// How to start the helper.
+/// How to start the helper. It gets its socket as its standard input: that one is handed over without ever being
+/// inheritable in this process, where other threads may start programs.
 #[derive(Debug, Clone)]
-pub(super) struct Launch {
-    pub(super) exe: PathBuf,
-    pub(super) arguments: Vec<OsString>,
-    pub(super) environment: Vec<(OsString, OsString)>,
-}
-
-impl Launch {
-    /// The host's own binary, with the descriptor as its standard input: that one is handed over
-    /// without ever being inheritable in this process, where other threads may start programs.
-    pub(super) fn of(exe: &Path) -> Self {
-        Self { exe: exe.to_owned(), arguments: vec![HELPER_SUBCOMMAND.into(), "0".into()], environment: Vec::new() }
-    }
+pub(super) enum Launch {
+    /// By a process that still has the right to.
+    Through(Arc<Launcher>),
+    /// By this process, from another program: for tests.
+    #[cfg(test)]
+    Program { exe: std::path::PathBuf, arguments: Vec<String>, environment: Vec<(String, String)> },
 }
 
 /// A handle to the helper; clones speak to the same process. When the last one is dropped the
@@ -187,15 +181,14 @@ impl Connection {
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(failed)?;
         let reading = ours.try_clone().map_err(|error| NodeError::io("copying a socket", &error))?;
-        let child = start_process(launch, theirs)?;
-        let process = child.id();
+        let process = start_process(launch, theirs)?;
         let hello = Hello { state_dir: state_dir.to_owned() };
         frames::send(&ours, &hello).map_err(|error| NodeError::io("greeting the node helper", &error))?;
         let awaited = Arc::new(Mutex::new(Awaited::default()));
         let (outgoing, queue) = mpsc::channel();
         let for_reader = Arc::clone(&awaited);
         run("node-write", move || write(&ours, &queue))?;
-        run("node-read", move || read(&reading, &for_reader, child))?;
+        run("node-read", move || read(&reading, &for_reader))?;
         Ok(Self { serial: NEXT_HELPER.fetch_add(1, Ordering::Relaxed), outgoing, awaited, process })
     }
 
@@ -216,23 +209,34 @@ impl Connection {
     }
 }
 
-fn start_process(launch: &Launch, socket: OwnedFd) -> Result<Child, NodeError> {
-    use std::os::unix::process::CommandExt;
-    let mut command = Command::new(&launch.exe);
-    command
-        .args(&launch.arguments)
-        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .stdin(Stdio::from(socket))
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        // A Ctrl-C meant for the host must not end the helper before the host's calls have ended.
-        .process_group(0);
-    let attempt = format!("starting the node helper from {}", launch.exe.display());
-    let mut child = command.spawn().map_err(|error| NodeError::io(attempt, &error))?;
-    if let Some(lines) = child.stderr.take() {
-        run("node-log", move || forward(lines))?;
-    }
-    Ok(child)
+/// Starts a helper with its end of the socket; its log comes here. Gives its process id.
+fn start_process(launch: &Launch, socket: OwnedFd) -> Result<u32, NodeError> {
+    let made = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
+    let (lines, log) = made.map_err(|errno| NodeError::system("making a pipe for the node helper's log", errno))?;
+    let process = match launch {
+        Launch::Through(launcher) => launcher.launch(&socket, &log)?,
+        #[cfg(test)]
+        Launch::Program { exe, arguments, environment } => start_program(exe, arguments, environment, (socket, log)),
+    };
+    run("node-log", move || forward(File::from(lines)))?;
+    Ok(process)
+}
+
+/// The launcher of tests: a thread that waits for its helper's end.
+#[cfg(test)]
+fn start_program(
+    exe: &Path,
+    arguments: &[String],
+    environment: &[(String, String)],
+    (socket, log): (OwnedFd, OwnedFd),
+) -> u32 {
+    let mut command = std::process::Command::new(exe);
+    command.args(arguments).envs(environment.iter().map(|(name, value)| (name, value)));
+    command.stdin(socket).stdout(std::process::Stdio::null()).stderr(log);
+    let mut child = command.spawn().unwrap();
+    let process = child.id();
+    thread::spawn(move || child.wait());
+    process
 }
 
 fn run(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
@@ -251,7 +255,7 @@ fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Numbered>) {
     let _ = rustix::net::shutdown(socket, Shutdown::Write);
 }
 
-fn read(socket: &OwnedFd, awaited: &Mutex<Awaited>, mut child: Child) {
+fn read(socket: &OwnedFd, awaited: &Mutex<Awaited>) {
     let mut refusal = None;
     let ended = loop {
         match frames::receive::<Reply>(socket) {
@@ -277,11 +281,6 @@ fn read(socket: &OwnedFd, awaited: &Mutex<Awaited>, mut child: Child) {
     for watcher in waiting.watchers.drain(..) {
         // As above.
         let _ = watcher.send(());
-    }
-    drop(waiting);
-    match child.wait() {
-        Ok(status) => tracing::debug!(%status, "node helper ended"),
-        Err(error) => tracing::warn!(%error, "the node helper's end could not be awaited"),
     }
 }
 

@@ -69,7 +69,7 @@ fn serve(descriptor: RawFd) -> Result<(), NodeError> {
 
 /// Takes over the descriptor that the host left for us; programs must not inherit it.
 #[allow(unsafe_code, reason = "a descriptor's number arrives as text; no crate can check its owner")]
-fn adopt(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
+pub(super) fn adopt(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
     if descriptor < 0 {
         return Err(NodeError::new(ErrorCode::Invalid, "the descriptor's number is negative"));
     }

@@ -9,6 +9,7 @@
 //! ext4 also needs `CAP_SYS_RESOURCE`.
 //!
 //! ```text
+//! host --"start", with two descriptors--> launcher --starts--> helper
 //! host: Node (client) --frames over a socketpair--> helper: engine --> ops --> kernel
 //!                                                     '--> book = ledger (model) + journal (file)
 //! ```
@@ -22,6 +23,7 @@ mod error;
 mod frames;
 mod helper;
 mod journal;
+mod launcher;
 mod ledger;
 mod ops;
 mod programs;
@@ -37,25 +39,30 @@ pub use calls::MountRequest;
 pub use client::Node;
 pub use error::{ErrorCode, NodeError};
 pub use helper::helper_main;
+pub use launcher::{Launcher, launcher_main};
 pub use protocol::{
     Access, Answer, BindSource, CallPath, Caller, DirectoryGrant, EntryKind, LedgerEntry, Load, Operation, PathRole,
     Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
 };
 
 use std::path::Path;
+use std::sync::Arc;
 
 /// The hidden subcommand that turns the host's binary into the helper. Its one argument is the
 /// number of the inherited descriptor.
 pub const HELPER_SUBCOMMAND: &str = "node-helper";
+
+/// The same for the launcher.
+pub const LAUNCHER_SUBCOMMAND: &str = "node-launcher";
 
 /// How long a freeze holds unless it is thawed before, in milliseconds.
 pub const FREEZE_HOLD_MS: u64 = 30_000;
 
 /// Starts the helper and returns the handle to it.
 ///
-/// `exe` is the host's own binary, `state_dir` an existing directory that holds the ledger. To be
-/// called before threads exist and before any component is loaded. Nothing is recovered yet:
-/// call [`Node::recover`] before the first call of a backend.
-pub fn spawn(exe: &Path, state_dir: &Path) -> Result<Node, NodeError> {
-    Node::start(client::Launch::of(exe), state_dir)
+/// `state_dir` is an existing directory that holds the ledger. The launcher was started while this process had
+/// its rights; this may be called after it has given them up. Nothing is recovered yet: call [`Node::recover`]
+/// before the first call of a backend.
+pub fn spawn(launcher: Launcher, state_dir: &Path) -> Result<Node, NodeError> {
+    Node::start(client::Launch::Through(Arc::new(launcher)), state_dir)
 }

@@ -41,6 +41,15 @@ pub(crate) fn build(limits: &Limits) -> wasmtime::Result<Engine> {
     Ok(engine)
 }
 
+/// Makes an engine that compiles for those above and runs nothing: it has no pool, which would take as much
+/// address space as many calls.
+///
+/// # Errors
+/// When this processor is not one that the engine knows.
+pub(super) fn for_compiling() -> wasmtime::Result<Engine> {
+    Engine::new(&base())
+}
+
 /// What decides how code is compiled; equal in every process that shares a cache of compiled code.
 fn base() -> Config {
     let mut config = Config::new();

@@ -40,6 +40,22 @@ pub struct Limits {
     /// wait for a backend that hangs are soon told.
     #[serde(default = "failures")]
     pub failures: u32,
+    /// Bytes that the process that compiles the component may write to. 2 GiB: several times what the largest
+    /// toolchain's component takes.
+    #[serde(default = "compile_memory")]
+    pub compile_memory: u64,
+    /// How long compiling may take, and how much processor time per thread. 5 min: the largest toolchain's
+    /// component takes half a minute on one slow core.
+    #[serde(default = "compile_time")]
+    pub compile_time: Duration,
+}
+
+const fn compile_memory() -> u64 {
+    2048 * MIB
+}
+
+const fn compile_time() -> Duration {
+    Duration::from_mins(5)
 }
 
 const fn failures() -> u32 {
@@ -80,6 +96,8 @@ impl Default for Limits {
             table_elements: 20_000,
             jobs: 4,
             failures: failures(),
+            compile_memory: compile_memory(),
+            compile_time: compile_time(),
         }
     }
 }

@@ -1,16 +1,20 @@
-//! From bytes to a program: checking that they are a component this host can run, compiling or
-//! taking the compiled code from the cache, linking. Blocking and costly; callers run it away from
-//! the threads that serve calls.
+//! From bytes to a program: having them compiled or taking the compiled code from the cache, linking. What is
+//! costly or blocks runs away from the threads that serve calls; this process itself looks at no more of a
+//! vendor's bytes than their first eight.
 
 use std::hash::Hash;
+use std::sync::Arc;
 
+use tokio::sync::Semaphore;
+use tokio::task::spawn_blocking;
 use wasmtime::Engine;
 use wasmtime::component::{Component, types::ComponentItem};
 
 use super::cache::{CodeCache, CodeId, Compiled};
+use super::compiling::{self, Allowance, Unwanted, Wanted};
 use super::instance::Program;
 use super::limits::Limits;
-use super::{compiling, engine, linker, memory};
+use super::{engine, linker, memory};
 use crate::observe::metrics::metrics;
 
 /// What can be wrong with a component file.
@@ -30,6 +34,12 @@ pub enum LoadError {
     /// Not WebAssembly, or damaged.
     #[error("this is not a valid WebAssembly component: {0}")]
     Broken(String),
+    /// Compiling it takes too much.
+    #[error("compiling it takes more than this backend is allowed: {0}")]
+    Costly(String),
+    /// Nobody waits for it any more.
+    #[error("compiling was interrupted")]
+    Unwanted,
     /// It imports something that no host offers.
     #[error("it cannot be linked: {0}")]
     Link(String),
@@ -42,6 +52,20 @@ pub enum LoadError {
 #[derive(Debug, Clone)]
 pub struct Loader {
     engine: Engine,
+    allowance: Allowance,
+}
+
+/// Components that are compiled at once: a hostile one keeps its place until its time is over, and the next
+/// backend's must not wait for that.
+static PLACES: Semaphore = Semaphore::const_new(2);
+
+/// A component that this host can run, and whether it fits.
+#[derive(Debug)]
+pub struct Loaded {
+    /// The names of what it imports and exports.
+    pub shape: Shape,
+    /// The program, or why it cannot be linked.
+    pub linked: Result<Program, LoadError>,
 }
 
 impl Loader {
@@ -50,46 +74,72 @@ impl Loader {
     /// # Errors
     /// `LoadError::Engine`.
     pub fn new(limits: &Limits) -> Result<Self, LoadError> {
-        engine::build(limits).map(|engine| Self { engine }).map_err(|e| LoadError::Engine(format!("{e:#}")))
+        let engine = engine::build(limits).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
+        Ok(Self { engine, allowance: Allowance::of(limits) })
     }
 
     /// Loads a component. `digest` is the SHA-256 of the bytes, in hexadecimal.
     ///
     /// # Errors
-    /// Everything that can be wrong with the file, in words.
-    pub fn load(&self, bytes: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Program, LoadError> {
-        recognise(bytes)?;
-        let component = self.component(bytes, digest, cache)?;
-        let linker = linker::build(&self.engine).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
-        let pre = linker.instantiate_pre(&component).map_err(|e| self.explain(&component, &e))?;
-        component.initialize_copy_on_write_image().map_err(|e| LoadError::Engine(format!("{e:#}")))?;
-        memory::give_back();
-        Ok(Program::new(pre))
+    /// Everything that can be wrong with the file before it is linked, in words.
+    pub async fn load(
+        &self,
+        bytes: Vec<u8>,
+        digest: String,
+        cache: Option<Arc<CodeCache>>,
+    ) -> Result<Loaded, LoadError> {
+        recognise(&bytes)?;
+        let (this, name, kept) = (self.clone(), digest.clone(), cache.clone());
+        let found = blocking(move || Ok(this.find(&name, kept.as_deref()))).await?;
+        let component = match found {
+            Some(component) => component,
+            None => self.compile(bytes, digest, cache).await?,
+        };
+        let this = self.clone();
+        blocking(move || {
+            let shape = Shape::of(&component);
+            Ok(Loaded { shape, linked: this.link(&component) })
+        })
+        .await
     }
 
-    /// The names of what a component imports and exports, also of one that cannot be linked.
-    ///
-    /// # Errors
-    /// As `load`.
-    pub fn describe(&self, bytes: &[u8]) -> Result<Shape, LoadError> {
-        recognise(bytes)?;
-        compiling::run(|| Component::from_binary(&self.engine, bytes))
-            .map(|component| Shape::of(&component))
-            .map_err(|e| broken(&e))
+    async fn compile(
+        &self,
+        bytes: Vec<u8>,
+        digest: String,
+        cache: Option<Arc<CodeCache>>,
+    ) -> Result<Component, LoadError> {
+        let _place = PLACES.acquire().await.map_err(|_closed| LoadError::Unwanted)?;
+        let (_wanted, unwanted) = Wanted::new().map_err(|e| LoadError::Engine(e.to_string()))?;
+        let this = self.clone();
+        blocking(move || {
+            let code = this.compiled(&bytes, &unwanted)?;
+            this.adopt(&code, &digest, cache.as_deref())
+        })
+        .await
     }
 
-    fn component(&self, bytes: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Component, LoadError> {
-        let compatibility = self.compatibility();
-        let id = CodeId { digest, engine: &compatibility };
-        if let Some(found) = cache.and_then(|cache| cache.find(id)).and_then(|code| self.map(&code)) {
-            return Ok(found);
-        }
+    fn compiled(&self, bytes: &[u8], unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
         let begin = std::time::Instant::now();
-        let code = compiling::run(|| self.engine.precompile_component(bytes)).map_err(|e| broken(&e))?;
+        let code = compiling::run(bytes, &compatibility(&self.engine), self.allowance, unwanted)?;
         metrics().compiled(begin.elapsed());
+        Ok(code)
+    }
+
+    /// What the cache has, if it is ours and for this engine.
+    fn find(&self, digest: &str, cache: Option<&CodeCache>) -> Option<Component> {
+        let compatibility = compatibility(&self.engine);
+        let id = CodeId { digest, engine: &compatibility };
+        cache.and_then(|cache| cache.find(id)).and_then(|code| self.map(&code))
+    }
+
+    /// Keeps code that was made for this engine just now, and loads it.
+    fn adopt(&self, code: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Component, LoadError> {
+        let compatibility = compatibility(&self.engine);
+        let id = CodeId { digest, engine: &compatibility };
         let kept = cache.and_then(|cache| {
             cache
-                .keep(id, &code)
+                .keep(id, code)
                 .inspect_err(
                     |error| tracing::warn!(%error, "compiled code cannot be kept; it will be compiled at every start"),
                 )
@@ -99,10 +149,19 @@ impl Loader {
         if let Some(found) = kept.and_then(|kept| self.map(&kept)) {
             return Ok(found);
         }
-        // SAFETY: these bytes were made by this engine just now and nobody else has seen them.
+        // SAFETY: these bytes were made just now by a process that this one has started for it, of this very
+        // program, with the same engine; they came through a sealed file that nobody else has seen.
         #[expect(unsafe_code, reason = "loading compiled code is unsafe unless its origin is known, as here")]
-        let component = unsafe { Component::deserialize(&self.engine, &code) };
+        let component = unsafe { Component::deserialize(&self.engine, code) };
         component.map_err(|e| broken(&e))
+    }
+
+    fn link(&self, component: &Component) -> Result<Program, LoadError> {
+        let linker = linker::build(&self.engine).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
+        let pre = linker.instantiate_pre(component).map_err(|e| self.explain(component, &e))?;
+        component.initialize_copy_on_write_image().map_err(|e| LoadError::Engine(format!("{e:#}")))?;
+        memory::give_back();
+        Ok(Program::new(pre))
     }
 
     /// Maps checked code; none when this engine will not have it.
@@ -112,13 +171,6 @@ impl Loader {
         #[expect(unsafe_code, reason = "loading compiled code is unsafe unless its origin is known, as here")]
         let mapped = unsafe { Component::deserialize_file(&self.engine, code.path()) };
         mapped.inspect_err(|error| tracing::info!(%error, "cached code is for another engine, compiling anew")).ok()
-    }
-
-    /// The engine's word on which compiled code it can run.
-    fn compatibility(&self) -> String {
-        let mut hasher = sha2_hasher::Sha2Hasher::default();
-        self.engine.precompile_compatibility_hash().hash(&mut hasher);
-        hasher.hex()
     }
 
     /// The engine's words on a failed link, with what to do about the usual causes.
@@ -132,6 +184,20 @@ impl Loader {
             .collect();
         if foreign.is_empty() { LoadError::Link(format!("{error:#}")) } else { LoadError::Contract(foreign.join(", ")) }
     }
+}
+
+/// An engine's word on which compiled code it can run.
+pub(super) fn compatibility(engine: &Engine) -> String {
+    let mut hasher = sha2_hasher::Sha2Hasher::default();
+    engine.precompile_compatibility_hash().hash(&mut hasher);
+    hasher.hex()
+}
+
+/// Runs on a thread for blocking work, so that those that serve calls go on.
+async fn blocking<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, LoadError> + Send + 'static,
+) -> Result<T, LoadError> {
+    spawn_blocking(work).await.map_err(|_| LoadError::Unwanted)?
 }
 
 /// The interfaces of a component.

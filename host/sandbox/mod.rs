@@ -4,7 +4,7 @@
 pub mod asked;
 pub mod bindings;
 pub mod cache;
-mod compiling;
+pub mod compiling;
 pub mod context;
 mod engine;
 mod epoch;

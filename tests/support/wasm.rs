@@ -35,6 +35,18 @@ pub fn growing_table(elements: u32) -> Vec<u8> {
     module
 }
 
+/// A module with one function of so many additions.
+pub fn additions(count: usize) -> Vec<u8> {
+    let mut module = b"\0asm\x01\0\0\0".to_vec();
+    // A function of one number to nothing.
+    section(&mut module, 1, &[1, 0x60, 1, 0x7f, 0]);
+    section(&mut module, 3, &[1, 0]);
+    // No further locals; local.get 0; i32.const 1; i32.add; local.set 0; end.
+    let body = [vec![0], [0x20, 0, 0x41, 1, 0x6a, 0x21, 0].repeat(count), vec![0x0b]].concat();
+    section(&mut module, 10, &[vec![1], number(u32::try_from(body.len()).unwrap()), body].concat());
+    module
+}
+
 fn section(out: &mut Vec<u8>, id: u8, content: &[u8]) {
     out.push(id);
     out.extend(number(u32::try_from(content.len()).unwrap()));

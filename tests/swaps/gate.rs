@@ -5,7 +5,7 @@ use drivebay::backend::gate::RefusalId;
 use serde_json::json;
 
 use super::*;
-use crate::support::run_to_end;
+use crate::support::{run_to_end, wasm};
 
 /// What no component brings about: a decision of the lifecycle alone, which its own tests show, and the host's end.
 const ELSEWHERE: [&str; 2] = ["busy", "host-failed"];
@@ -37,6 +37,17 @@ async fn refuses(candidates: &[(&str, Vec<u8>)]) {
     let status = host.status().await;
     assert_eq!(status["last_refusal"]["id"], candidates.last().unwrap().0);
     assert_eq!((&status["state"], &status["generation"]), (&json!("active"), &json!(1)));
+}
+
+/// One function of a million additions takes more than a gigabyte.
+#[tokio::test]
+async fn what_takes_too_much_to_compile() {
+    let (shelf, host) = host(Options::default().limit("compile-memory", "200MiB")).await;
+    shelf.replace(&wasm::with_modules(&tester(2, "good"), &[wasm::additions(1_000_000)]));
+    host.log.wait("refused: ", 1).await;
+    let history = host.history().await;
+    assert_eq!(history[0]["refusal"], "too-costly-to-compile", "{history:#?}");
+    assert_eq!(serving(&host, "after").await, version(1));
 }
 
 fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {

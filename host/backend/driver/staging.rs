@@ -81,6 +81,17 @@ impl Driver {
                          component is loaded; restart the host";
             return Err(Refused::Surroundings(words.to_owned()));
         }
+        let in_force = self.environment.in_force.as_ref();
+        let written = config.grants.directories.iter().filter(|grant| grant.write);
+        if let Some(grant) =
+            written.into_iter().find(|grant| in_force.is_some_and(|it| !it.allows_writing(&grant.host)))
+        {
+            let words = format!(
+                "{} is granted for writing, and the host has given up writing there when it started; restart the host",
+                grant.host.display()
+            );
+            return Err(Refused::Surroundings(words));
+        }
         let loader = match &self.engine {
             Some((limits, loader)) if *limits == config.limits => loader.clone(),
             _ => Loader::new(&config.limits)?,

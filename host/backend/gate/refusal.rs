@@ -39,6 +39,8 @@ refusals! {
     Unreadable = "unreadable", final, "check that the file is there and may be read";
     /// It is no WebAssembly, or damaged.
     Broken = "broken-component", final, "build or copy the file again";
+    /// Compiling it takes more than it is allowed.
+    Costly = "too-costly-to-compile", final, "ask the vendor for a smaller one, or raise the limit";
     /// It is WebAssembly, but no backend.
     Foreign = "foreign-component", final, "give the component that the backend's build made";
     /// It was built for another version of the contract.

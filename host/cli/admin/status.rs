@@ -39,6 +39,16 @@ pub(crate) struct Args {
 #[derive(Debug, Serialize)]
 struct Report {
     backends: Vec<Row>,
+    confinement: Option<Confinement>,
+}
+
+#[derive(Debug, Serialize)]
+struct Confinement {
+    capabilities: Vec<String>,
+    no_new_privileges: bool,
+    landlock: String,
+    seccomp: String,
+    mount: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -107,7 +117,15 @@ pub(crate) fn run(args: &Args) -> Exit {
             let answer = client.get_status(request).await?.into_inner();
             let rows: Vec<Row> = answer.backends.into_iter().map(Row::from).collect();
             let all_serve = rows.iter().all(|row| row.generation.is_some());
-            let text = if args.json { json(&Report { backends: rows }, args.watch)? } else { people(&rows) };
+            let confinement = answer.confinement.map(|it| Confinement {
+                capabilities: it.capabilities,
+                no_new_privileges: it.no_new_privileges,
+                landlock: it.landlock,
+                seccomp: it.seccomp,
+                mount: it.mount,
+            });
+            let report = Report { backends: rows, confinement };
+            let text = if args.json { json(&report, args.watch)? } else { people(&report) };
             if text != last {
                 print(&text);
             }
@@ -128,7 +146,8 @@ fn json(report: &Report, one_line: bool) -> Result<String, Failure> {
     text.map_err(|error| Failure::Failed(error.to_string()))
 }
 
-fn people(rows: &[Row]) -> String {
+fn people(report: &Report) -> String {
+    let rows = &report.backends;
     let cells = rows.iter().map(|row| {
         let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
         [
@@ -153,7 +172,19 @@ fn people(rows: &[Row]) -> String {
         let refusal = row.last_refusal.as_ref();
         lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
     }
+    lines.extend(report.confinement.as_ref().map(confinement_line));
     lines.join("\n")
+}
+
+fn confinement_line(it: &Confinement) -> String {
+    let capabilities = if it.capabilities.is_empty() { "none".to_owned() } else { it.capabilities.join(" ") };
+    format!(
+        "confinement: capabilities {capabilities}; no new privileges {}; landlock {}; seccomp {}; a mount is {}",
+        if it.no_new_privileges { "in force" } else { "not in force" },
+        it.landlock,
+        it.seccomp,
+        it.mount
+    )
 }
 
 fn broken_line(name: &str, breaker: &Breaker) -> String {

@@ -11,12 +11,14 @@ mod tests;
 
 use std::path::{Path, PathBuf};
 
+use anyhow::Context as _;
 use clap::Parser;
 
 use super::{Exit, print, say};
 use crate::backend;
 use crate::backend::signature::Claim;
 use crate::config::{BackendConfig, ComponentSource, Config, ConfigError, source};
+use crate::confine::{self, Given};
 use report::{ComponentReport, ConfigReport, Report};
 use scratch::Scratch;
 
@@ -43,6 +45,10 @@ pub(crate) struct Args {
 
 /// Checks the file and prints what was found.
 pub(crate) fn run(args: &Args) -> Exit {
+    if let Err(error) = give_up_rights(&[std::env::temp_dir()]) {
+        say(&format!("{error:#}"));
+        return Exit::Failed;
+    }
     let checked = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
         let scratch = Scratch::new()?;
         if is_configuration(&args.file) {
@@ -64,6 +70,16 @@ pub(crate) fn run(args: &Args) -> Exit {
         print(report.text().trim_end());
     }
     if report.is_well() { Exit::Done } else { Exit::Failed }
+}
+
+/// A component is asked who it is, so this process is confined as one that serves is. To be called before there
+/// are threads.
+///
+/// # Errors
+/// When a right cannot be given up.
+pub(super) fn give_up_rights(writable: &[PathBuf]) -> anyhow::Result<()> {
+    let given = Given { writable: writable.to_vec(), port: None };
+    confine::guests(&given).map(drop).context("rights that are not needed cannot be given up")
 }
 
 /// What a signature of a component vouches for.

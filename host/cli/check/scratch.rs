@@ -30,7 +30,13 @@ impl Scratch {
         match EmbeddedStore::open(&directory) {
             Ok(store) => Ok(Self {
                 directory,
-                environment: Environment { store: Arc::new(store), cache: None, components: None, node: None },
+                environment: Environment {
+                    store: Arc::new(store),
+                    cache: None,
+                    components: None,
+                    node: None,
+                    in_force: None,
+                },
             }),
             Err(error) => {
                 let _ = std::fs::remove_dir_all(&directory);

@@ -103,10 +103,10 @@ fn demonstrate(args: &Args, place: &Place) -> Result<Exit> {
     let work = NodeWork::here();
     place.make()?;
     let config = config(place, work);
-    // Before the runtime: the helper must be started while there are no threads.
-    let helper = Host::spawn_helper(&config)?;
+    // Before the runtime: rights are given up while there are no threads.
+    let prepared = Host::prepare(&config)?;
     super::runtime()?.block_on(async {
-        let host = Host::start(config, helper).await?;
+        let host = Host::start(config, prepared).await?;
         let walked = if args.no_walk { Walked::Well } else { walk(place, work).await };
         if walked == Walked::Stopped || args.once {
             host.stop().await?;

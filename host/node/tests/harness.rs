@@ -163,10 +163,10 @@ pub(super) fn kill(node: &Node) {
 pub(super) fn launch() -> Launch {
     let module = module_path!().split_once("::").unwrap().1.rsplit_once("::").unwrap().0;
     let entry = format!("{module}::helper_entry");
-    Launch {
+    Launch::Program {
         exe: std::env::current_exe().unwrap(),
-        arguments: vec![entry.into(), "--exact".into(), "--nocapture".into()],
-        environment: vec![(super::HELPER_VARIABLE.into(), "1".into())],
+        arguments: vec![entry, "--exact".to_owned(), "--nocapture".to_owned()],
+        environment: vec![(super::HELPER_VARIABLE.to_owned(), "1".to_owned())],
     }
 }
 

@@ -1,0 +1,172 @@
+//! Filters of system calls. Owns the two lists: what a process that compiles may call and nothing else, and
+//! what a process that runs guests may not call. Why a list of what is forbidden there: the runtime, the
+//! engine and the C library may begin to use another call with any update, and a host that breaks then is no
+//! safer. A call that is refused fails with EPERM and kills nothing.
+
+use std::collections::BTreeMap;
+
+use seccompiler::{
+    BpfProgram, SeccompAction, SeccompCmpArgLen as Width, SeccompCmpOp as Op, SeccompCondition, SeccompFilter,
+    SeccompRule, TargetArch,
+};
+
+use super::Force;
+
+type Rules = BTreeMap<i64, Vec<SeccompRule>>;
+type Failed = Box<dyn std::error::Error>;
+
+/// Everything that compiling takes once its input is there: memory, threads, its descriptors, and its end.
+const COMPILING: &[i64] = &[
+    libc::SYS_read,
+    libc::SYS_write,
+    libc::SYS_close,
+    libc::SYS_lseek,
+    libc::SYS_fstat,
+    libc::SYS_mmap,
+    libc::SYS_munmap,
+    libc::SYS_mremap,
+    libc::SYS_mprotect,
+    libc::SYS_madvise,
+    libc::SYS_brk,
+    libc::SYS_futex,
+    libc::SYS_clone3,
+    libc::SYS_set_robust_list,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sigaltstack,
+    libc::SYS_sched_yield,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_getpid,
+    libc::SYS_gettid,
+    libc::SYS_tgkill,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_getrandom,
+    libc::SYS_prctl,
+    libc::SYS_prlimit64,
+    libc::SYS_restart_syscall,
+    libc::SYS_sysinfo,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+];
+
+/// What nothing that a host does for guests can need.
+const FORBIDDEN: &[i64] = &[
+    // File systems and what is mounted: the helper's work.
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_quotactl,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_open_by_handle_at,
+    // Other namespaces and other processes.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_ptrace,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_kcmp,
+    libc::SYS_pidfd_getfd,
+    // The kernel itself, and parts of it where most of its flaws were found.
+    libc::SYS_bpf,
+    libc::SYS_perf_event_open,
+    libc::SYS_userfaultfd,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_keyctl,
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_reboot,
+    libc::SYS_acct,
+    libc::SYS_syslog,
+    libc::SYS_personality,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_clock_adjtime,
+    libc::SYS_adjtimex,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+];
+
+/// Flags of `clone` that make namespaces: time, control group, host name, messages, users, processes, network, mounts.
+const NAMESPACES: [libc::c_int; 7] = [
+    libc::CLONE_NEWNS,
+    libc::CLONE_NEWCGROUP,
+    libc::CLONE_NEWUTS,
+    libc::CLONE_NEWIPC,
+    libc::CLONE_NEWUSER,
+    libc::CLONE_NEWPID,
+    libc::CLONE_NEWNET,
+];
+
+/// Lets this process do nothing but compute, until its end.
+pub(super) fn for_compiling() -> Force {
+    let thread = u64::try_from(libc::CLONE_THREAD).unwrap_or_default();
+    let rules = || -> Result<Rules, Failed> {
+        let mut rules = of(COMPILING);
+        // A thread, never a process.
+        rules.insert(libc::SYS_clone, vec![flag(thread)?]);
+        Ok(rules)
+    };
+    in_force(without_clone3().and_then(|()| install(rules()?, SeccompAction::Allow, SeccompAction::Errno(EPERM))))
+}
+
+/// Takes from this process what it does not need.
+pub(super) fn for_guests() -> Force {
+    let rules = || -> Result<Rules, Failed> {
+        let mut rules = of(FORBIDDEN);
+        let flags = NAMESPACES.iter().map(|bit| flag(u64::try_from(*bit).unwrap_or_default()));
+        rules.insert(libc::SYS_clone, flags.collect::<Result<_, _>>()?);
+        Ok(rules)
+    };
+    in_force(without_clone3().and_then(|()| install(rules()?, SeccompAction::Errno(EPERM), SeccompAction::Allow)))
+}
+
+#[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
+const EPERM: u32 = libc::EPERM as u32;
+#[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
+const ENOSYS: u32 = libc::ENOSYS as u32;
+
+/// A filter cannot see what `clone3` is asked for. Told that there is none, the C library uses `clone`, whose
+/// flags it can see.
+fn without_clone3() -> Result<(), Failed> {
+    install(of(&[libc::SYS_clone3]), SeccompAction::Errno(ENOSYS), SeccompAction::Allow)
+}
+
+fn of(calls: &[i64]) -> Rules {
+    calls.iter().map(|call| (*call, Vec::new())).collect()
+}
+
+/// Holds when this bit of the first argument is set.
+fn flag(bit: u64) -> Result<SeccompRule, Failed> {
+    Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Qword, Op::MaskedEq(bit), bit)?])?)
+}
+
+fn install(rules: Rules, listed: SeccompAction, all_else: SeccompAction) -> Result<(), Failed> {
+    let arch = TargetArch::try_from(std::env::consts::ARCH)?;
+    let program: BpfProgram = SeccompFilter::new(rules, all_else, listed, arch)?.try_into()?;
+    Ok(seccompiler::apply_filter(&program)?)
+}
+
+fn in_force(installed: Result<(), Failed>) -> Force {
+    match installed {
+        Ok(()) => Force::Full,
+        Err(error) => Force::None(error.to_string()),
+    }
+}
