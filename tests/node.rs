@@ -2,7 +2,7 @@
 //! their backend makes of it, and the next ones find another process. Needs root, because it mounts.
 
 use std::io::Write as _;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use drivebay::wire::pb::csi::v1::NodeStageVolumeRequest;
 use rustix::mount::UnmountFlags;

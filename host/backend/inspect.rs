@@ -4,7 +4,10 @@
 
 use std::sync::Arc;
 
+use bytes::Bytes;
+
 use super::Backend;
+use super::component::Component;
 use super::environment::{Environment, files, jobs, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
@@ -70,8 +73,7 @@ pub enum WantedNeed {
 /// # Errors
 /// When there is nothing to look at: the file cannot be read.
 pub async fn inspect(config: BackendConfig, environment: &Environment) -> Result<Inspection, Refused> {
-    let bytes = loader::component_bytes(&config.component).await?;
-    let digest = loader::digest_of(&bytes);
+    let Component { bytes, digest } = Component::read(&config.component).await?;
     let mut seen = Inspection { size: bytes.len(), digest, shape: None, described: None, refused: None };
     seen.refused = look(config, environment, bytes, &mut seen).await.err();
     Ok(seen)
@@ -80,11 +82,10 @@ pub async fn inspect(config: BackendConfig, environment: &Environment) -> Result
 async fn look(
     config: BackendConfig,
     environment: &Environment,
-    bytes: Vec<u8>,
+    bytes: Bytes,
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
-    let loader = Loader::new(&config.limits)?;
-    let loaded = loader.load(bytes, seen.digest.clone(), None).await?;
+    let loaded = Loader::new(&config.limits)?.load(bytes, seen.digest.clone(), None).await?;
     seen.shape = Some(loaded.shape);
     let program = loaded.linked?;
     loader::check_pin(&config, &seen.digest)?;

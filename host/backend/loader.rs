@@ -1,15 +1,11 @@
 //! From a component's bytes to a generation: checks, compiling, describing. Every refusal has words
 //! that say what to do. Changes nothing of what is served.
 
-use std::fs::File;
-use std::io::Read as _;
 use std::path::Path;
 use std::sync::Arc;
 
-use rustix::fs::{Mode, OFlags};
-use sha2::{Digest, Sha256};
-
 use super::call_id;
+use super::component::{Component, read_file};
 use super::facts::{FactError, Facts, Given};
 use super::gate::{Refusal, RefusalId};
 use super::generation::{Generation, Parts};
@@ -24,12 +20,6 @@ use crate::sandbox::loading::{LoadError, Loader, Shape};
 use crate::sandbox::own::{Answer, OwnExports};
 use crate::sandbox::store::Surroundings;
 use crate::wire::Exports;
-
-/// The reference backend, built into the program.
-const LOCAL: &[u8] = include_bytes!(env!("DRIVEBAY_LOCAL_WASM"));
-
-/// Bytes of the largest component: several times those of the largest toolchain.
-const LARGEST: u64 = 256 << 20;
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -102,51 +92,6 @@ pub enum Refused {
     Interrupted,
 }
 
-/// The bytes of a component.
-///
-/// # Errors
-/// When the file cannot be read.
-pub async fn component_bytes(source: &ComponentSource) -> Result<Vec<u8>, Refused> {
-    match source {
-        ComponentSource::Local => Ok(LOCAL.to_vec()),
-        ComponentSource::File(path) => {
-            let file = path.clone();
-            let read = tokio::task::spawn_blocking(move || read_file(&file)).await;
-            let read = read.unwrap_or_else(|error| Err(std::io::Error::other(error)));
-            read.map_err(|source| Refused::Unreadable { path: path.display().to_string(), source })
-        }
-    }
-}
-
-/// Only regular files: a pipe would be waited for, and a device may never end.
-fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
-    let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
-    let meta = file.metadata()?;
-    if !meta.is_file() {
-        return Err(std::io::Error::other("it is not a regular file"));
-    }
-    if meta.len() > LARGEST {
-        return Err(std::io::Error::other(format!("it has {} bytes; at most {LARGEST} are allowed", meta.len())));
-    }
-    let mut bytes = Vec::new();
-    file.take(LARGEST).read_to_end(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// SHA-256 in hexadecimal.
-pub fn digest_of(bytes: &[u8]) -> String {
-    hexadecimal(&Sha256::digest(bytes))
-}
-
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    use std::fmt::Write as _;
-    bytes.iter().fold(String::with_capacity(64), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
-}
-
 impl Refused {
     /// Its row in the table of refusals.
     pub fn refusal(&self) -> Refusal {
@@ -196,8 +141,12 @@ pub(super) enum Trust {
 }
 
 /// Makes a generation of a component.
-pub(super) async fn stage(config: Arc<BackendConfig>, staging: Staging, bytes: Vec<u8>) -> Result<Generation, Refused> {
-    let digest = digest_of(&bytes);
+pub(super) async fn stage(
+    config: Arc<BackendConfig>,
+    staging: Staging,
+    component: Component,
+) -> Result<Generation, Refused> {
+    let Component { bytes, digest } = component;
     check_pin(&config, &digest)?;
     let claim = check_signature(&config, &digest).await?;
     let Staging { loader, cache, look, around, trust } = staging;

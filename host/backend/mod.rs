@@ -6,6 +6,7 @@ mod attached;
 mod background;
 pub mod breaker;
 pub mod call_id;
+mod component;
 mod driver;
 mod environment;
 mod facts;
@@ -33,13 +34,14 @@ use tokio_util::task::TaskTracker;
 
 pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
+pub use component::{Component, digest_of};
 pub use driver::{Command, Control, Wait, start};
 pub use environment::Environment;
 pub use facts::{FactError, Facts};
 pub use generation::{Generation, Lease};
 pub use health::{Health, Readiness};
 pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
-pub use loader::{Refused, component_bytes, digest_of};
+pub use loader::Refused;
 pub use outcome::CallEnd;
 pub use status::Status;
 

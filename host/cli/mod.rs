@@ -7,6 +7,7 @@ mod check;
 mod conform;
 mod demo;
 mod keys;
+pub mod part;
 mod serve;
 
 use std::pin::Pin;
@@ -16,8 +17,6 @@ use std::sync::Arc;
 use clap::{CommandFactory, Parser, Subcommand};
 use tracing_subscriber::filter::{ParseError, Targets};
 use tracing_subscriber::prelude::*;
-
-use crate::sandbox::compiling;
 
 /// What the shell learns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,47 +105,14 @@ enum Command {
         /// The shell.
         shell: clap_complete::Shell,
     },
-    /// The process that compiles a component; started by the program itself.
-    #[command(name = crate::sandbox::compiling::SUBCOMMAND, hide = true)]
-    Compile {
-        /// Which code is wanted.
-        engine: String,
-        /// Bytes of memory.
-        memory: u64,
-        /// Seconds of processor time.
-        cpu: u64,
-        /// Bytes of code.
-        output: u64,
-        /// Threads.
-        threads: usize,
-    },
-    /// The process that starts the one for node work; started by the program itself.
-    #[command(name = crate::node::LAUNCHER_SUBCOMMAND, hide = true)]
-    NodeLauncher {
-        /// The inherited descriptor.
-        descriptor: i32,
-    },
-    /// The process that does node work; started by the launcher.
-    #[command(name = crate::node::HELPER_SUBCOMMAND, hide = true)]
-    NodeHelper {
-        /// The inherited descriptor.
-        descriptor: i32,
-    },
 }
 
 /// Runs the command that the process was started with.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
-    // Processes of our own, which hear everything on their command line and have no log.
-    match cli.command {
-        Command::NodeHelper { descriptor } => return crate::node::helper_main(descriptor),
-        Command::NodeLauncher { descriptor } => return crate::node::launcher_main(descriptor),
-        Command::Compile { engine, memory, cpu, output, threads } => {
-            let bounds = crate::confine::Bounds { memory, cpu, output };
-            return compiling::main(&compiling::Order { engine, bounds, threads });
-        }
-        _ => {}
+    if let Some(ended) = part::run() {
+        return ended;
     }
+    let cli = Cli::parse();
     crate::sandbox::memory::keep_no_large_blocks();
     if let Err(error) = log(&cli) {
         say(&format!("--log: {error}"));
@@ -171,7 +137,6 @@ pub fn main() -> ExitCode {
             clap_complete::generate(shell, &mut Cli::command(), "drivebay", &mut std::io::stdout());
             ExitCode::SUCCESS
         }
-        Command::NodeHelper { .. } | Command::NodeLauncher { .. } | Command::Compile { .. } => ExitCode::FAILURE,
     }
 }
 

@@ -31,6 +31,6 @@ pub(super) fn keep_only(wanted: CapabilitySet) -> Result<()> {
 
 /// The names of what the calling thread may use, as `capabilities(7)` writes them.
 pub fn effective() -> Vec<String> {
-    let now = thread::capabilities(None).map(|sets| sets.effective).unwrap_or(CapabilitySet::empty());
+    let now = thread::capabilities(None).map_or(CapabilitySet::empty(), |sets| sets.effective);
     now.iter_names().map(|(name, _)| format!("CAP_{name}")).collect()
 }

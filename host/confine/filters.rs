@@ -138,10 +138,8 @@ pub(super) fn for_guests() -> Force {
     in_force(without_clone3().and_then(|()| install(rules()?, SeccompAction::Errno(EPERM), SeccompAction::Allow)))
 }
 
-#[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
-const EPERM: u32 = libc::EPERM as u32;
-#[expect(clippy::cast_sign_loss, reason = "error numbers are positive")]
-const ENOSYS: u32 = libc::ENOSYS as u32;
+const EPERM: u32 = libc::EPERM.unsigned_abs();
+const ENOSYS: u32 = libc::ENOSYS.unsigned_abs();
 
 /// A filter cannot see what `clone3` is asked for. Told that there is none, the C library uses `clone`, whose
 /// flags it can see.

@@ -52,6 +52,18 @@ pub struct InForce {
 }
 
 impl InForce {
+    /// What is in force in a process that gave nothing up, for this reason.
+    pub fn nothing(why: &str) -> Self {
+        Self {
+            capabilities: capabilities::effective(),
+            no_new_privileges: no_new_privs().unwrap_or(false),
+            landlock: Force::None(why.to_owned()),
+            seccomp: Force::None(why.to_owned()),
+            mount: try_to_mount(),
+            places: None,
+        }
+    }
+
     /// Whether something can be written below this path, as far as the kernel's rules for this process go.
     pub fn allows_writing(&self, path: &Path) -> bool {
         self.places.as_ref().is_none_or(|places| places.allow(path))

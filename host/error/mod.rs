@@ -77,7 +77,7 @@ pub enum NotReady {
     #[error(
         "the backend has spoiled one call after the other (traps, timeouts or malformed answers) and is left in \
          peace; one call tries it again {}",
-        soon(.0)
+        soon(*.0)
     )]
     Broken(u64),
     /// Node work is not possible.
@@ -86,8 +86,8 @@ pub enum NotReady {
 }
 
 /// When, in words.
-fn soon(seconds: &u64) -> String {
-    if *seconds == 0 { "now".to_owned() } else { format!("in {seconds} s") }
+fn soon(seconds: u64) -> String {
+    if seconds == 0 { "now".to_owned() } else { format!("in {seconds} s") }
 }
 
 /// What the host decided from its ledger (CSI, `NodePublishVolume`), or from what the backend told it

@@ -33,6 +33,22 @@ pub struct Prepared {
     in_force: Arc<InForce>,
 }
 
+/// Starts what starts the processes for node work, if any backend is granted it.
+fn launcher(config: &Config) -> Result<Option<Launcher>> {
+    private_directory(&config.host.state)?;
+    if config.backends.iter().all(|backend| !backend.grants.node) {
+        return Ok(None);
+    }
+    let exe = std::env::current_exe().context("the program does not know its own path")?;
+    Ok(Some(Launcher::start(&exe).context("the process for node work cannot be started")?))
+}
+
+fn prepared(config: &Config, launcher: Option<Launcher>, in_force: InForce) -> Result<Prepared> {
+    let node = launcher.map(|launcher| node::spawn(launcher, &config.host.state)).transpose();
+    let node = node.context("the process for node work cannot be started")?;
+    Ok(Prepared { node, in_force: Arc::new(in_force) })
+}
+
 /// A running host.
 #[derive(Debug)]
 pub struct Host {
@@ -48,17 +64,18 @@ impl Host {
     /// # Errors
     /// When they are needed and cannot be started, or a right cannot be given up.
     pub fn prepare(config: &Config) -> Result<Prepared> {
-        private_directory(&config.host.state)?;
-        let launcher = if config.backends.iter().any(|backend| backend.grants.node) {
-            let exe = std::env::current_exe().context("the program does not know its own path")?;
-            Some(Launcher::start(&exe).context("the process for node work cannot be started")?)
-        } else {
-            None
-        };
+        let launcher = launcher(config)?;
         let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
-        let node = launcher.map(|launcher| node::spawn(launcher, &config.host.state)).transpose();
-        let node = node.context("the process for node work cannot be started")?;
-        Ok(Prepared { node, in_force: Arc::new(in_force) })
+        prepared(config, launcher, in_force)
+    }
+
+    /// The same for a program that holds a host beside work of its own and needs its rights for that, as benchmarks
+    /// do that mount: nothing is given up, which the host's status says.
+    ///
+    /// # Errors
+    /// When processes for node work are needed and cannot be started.
+    pub fn prepare_unconfined(config: &Config) -> Result<Prepared> {
+        prepared(config, launcher(config)?, InForce::nothing("this program keeps its rights"))
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better

@@ -214,7 +214,12 @@ fn start_process(launch: &Launch, socket: OwnedFd) -> Result<u32, NodeError> {
     let made = rustix::pipe::pipe_with(rustix::pipe::PipeFlags::CLOEXEC);
     let (lines, log) = made.map_err(|errno| NodeError::system("making a pipe for the node helper's log", errno))?;
     let process = match launch {
-        Launch::Through(launcher) => launcher.launch(&socket, &log)?,
+        Launch::Through(launcher) => {
+            let process = launcher.launch(&socket, &log)?;
+            // From now on the helper's alone: its death is known from that.
+            drop((socket, log));
+            process
+        }
         #[cfg(test)]
         Launch::Program { exe, arguments, environment } => start_program(exe, arguments, environment, (socket, log)),
     };

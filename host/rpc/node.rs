@@ -110,13 +110,9 @@ const fn paths(mode: Mode) -> Paths {
 /// What a repeated call must equal. Contexts are left out: kubelet adds keys of its own to them
 /// from call to call (T4). A digest, because mount flags may be sensitive.
 fn fingerprint(capability: Option<&VolumeCapability>, readonly: bool, staging: &str) -> String {
-    use std::fmt::Write as _;
     let mut digest = Sha256::new();
     digest.update(capability.map(VolumeCapability::encode_to_vec).unwrap_or_default());
     digest.update([u8::from(readonly)]);
     digest.update(staging);
-    digest.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    })
+    hex::encode(digest.finalize().get(..16).unwrap_or_default())
 }

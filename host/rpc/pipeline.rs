@@ -26,7 +26,6 @@ use crate::backend::{Attached, Backend, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
-use crate::observe::metrics::metrics;
 use crate::sandbox::bindings::drivebay::backend::types;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::{Fault, FaultKind};

@@ -5,6 +5,7 @@
 use std::hash::Hash;
 use std::sync::Arc;
 
+use bytes::Bytes;
 use tokio::sync::Semaphore;
 use tokio::task::spawn_blocking;
 use wasmtime::Engine;
@@ -82,12 +83,7 @@ impl Loader {
     ///
     /// # Errors
     /// Everything that can be wrong with the file before it is linked, in words.
-    pub async fn load(
-        &self,
-        bytes: Vec<u8>,
-        digest: String,
-        cache: Option<Arc<CodeCache>>,
-    ) -> Result<Loaded, LoadError> {
+    pub async fn load(&self, bytes: Bytes, digest: String, cache: Option<Arc<CodeCache>>) -> Result<Loaded, LoadError> {
         recognise(&bytes)?;
         let (this, name, kept) = (self.clone(), digest.clone(), cache.clone());
         let found = blocking(move || Ok(this.find(&name, kept.as_deref()))).await?;
@@ -105,7 +101,7 @@ impl Loader {
 
     async fn compile(
         &self,
-        bytes: Vec<u8>,
+        bytes: Bytes,
         digest: String,
         cache: Option<Arc<CodeCache>>,
     ) -> Result<Component, LoadError> {
@@ -247,7 +243,6 @@ fn broken(error: &wasmtime::Error) -> LoadError {
 
 /// A `Hasher` that is the same in every process and version of the compiler.
 mod sha2_hasher {
-    use std::fmt::Write as _;
     use std::hash::Hasher;
 
     use sha2::{Digest, Sha256};
@@ -257,10 +252,7 @@ mod sha2_hasher {
 
     impl Sha2Hasher {
         pub(super) fn hex(self) -> String {
-            self.0.finalize().iter().take(16).fold(String::new(), |mut hex, byte| {
-                let _ = write!(hex, "{byte:02x}");
-                hex
-            })
+            hex::encode(self.0.finalize().get(..16).unwrap_or_default())
         }
     }
 

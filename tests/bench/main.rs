@@ -10,6 +10,7 @@ mod native;
 mod single;
 
 use std::path::{Path, PathBuf};
+use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
@@ -20,11 +21,15 @@ use load::Shape;
 /// Rounds of every contestant; the median of the rounds' ratios is printed.
 const ROUNDS: usize = 7;
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
+    if let Some(ended) = drivebay::cli::part::run() {
+        return Ok(ended);
+    }
     // Default logging: lines are made and written, as in a host whose log nobody reads.
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(std::io::sink).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run())
+    runtime.block_on(run())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run() -> Result<()> {
@@ -102,7 +107,9 @@ async fn host(work: &Path, name: &str, instances: InstancePolicy) -> Result<Host
     );
     let config = Config::parse(name, &text)?;
     let backends = config.backends.into_iter().map(|backend| BackendConfig { instances, ..backend }).collect();
-    Host::start(Config { backends, ..config }, None).await
+    let config = Config { backends, ..config };
+    let prepared = Host::prepare_unconfined(&config)?;
+    Host::start(config, prepared).await
 }
 
 /// Where the build leaves the guests.

@@ -25,7 +25,6 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail, ensure};
 use drivebay::config::Config;
 use drivebay::host::Host;
-use drivebay::node::{HELPER_SUBCOMMAND, Node, helper_main};
 use drivebay::rpc::{Front, Role};
 use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
 use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
@@ -42,12 +41,8 @@ const INTERVAL: Duration = Duration::from_mins(1);
 const ROUNDS: usize = 3;
 
 fn main() -> Result<ExitCode> {
-    // The host starts its helper for node work from the program that it is in.
-    let arguments: Vec<_> = std::env::args().collect();
-    if let [_, word, descriptor] = arguments.as_slice()
-        && word == HELPER_SUBCOMMAND
-    {
-        return Ok(helper_main(descriptor.parse()?));
+    if let Some(ended) = drivebay::cli::part::run() {
+        return Ok(ended);
     }
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
     ensure!(rustix::process::geteuid().is_root(), "pools are mounted, which needs root");
@@ -179,22 +174,26 @@ async fn calls(site: &Site, time: Duration) -> Result<Vec<f64>> {
     Ok(found)
 }
 
-/// Changes 1 MiB in each source a minute; gives the moments of the cuts that came through, by source.
+/// Changes 1 MiB in each source a minute; gives the moments of the cuts that came through, by source. Each is asked
+/// about several times a minute, so that no cut is missed between two questions.
 async fn watch(site: &Site, sources: &[String], time: Duration) -> Result<BTreeMap<String, Vec<f64>>> {
+    const QUESTIONS: usize = 6;
     let (begin, mut seen) = (Instant::now(), BTreeMap::<String, Vec<f64>>::new());
     let mut pace = tokio::time::interval(INTERVAL / u32::try_from(sources.len())?);
-    let mut round = 0;
+    let (mut round, mut asked) = (0, sources.iter().cycle());
     while begin.elapsed() < time {
         for id in sources {
             pace.tick().await;
             site.write(id, (round % 15) * MIB, (round % 15 + 1) * MIB, MIB, 1).await?;
-            let Some(info) = site.try_info(id).await? else { continue };
-            let moment = info.last_sync_time.context("a moment is told")?;
-            let nanos = f64::from(moment.nanos) / 1e9;
-            let moment = f64::from(u32::try_from(moment.seconds)?) + nanos;
-            let moments = seen.entry(id.clone()).or_default();
-            if moments.last().is_none_or(|last| *last < moment) {
-                moments.push(moment);
+            for id in asked.by_ref().take(QUESTIONS) {
+                let Some(info) = site.try_info(id).await? else { continue };
+                let moment = info.last_sync_time.context("a moment is told")?;
+                let nanos = f64::from(moment.nanos) / 1e9;
+                let moment = f64::from(u32::try_from(moment.seconds)?) + nanos;
+                let moments = seen.entry(id.clone()).or_default();
+                if moments.last().is_none_or(|last| *last < moment) {
+                    moments.push(moment);
+                }
             }
         }
         round += 1;
@@ -211,8 +210,6 @@ fn at(values: &[f64], percent: usize) -> f64 {
 struct Pair {
     root: tempfile::TempDir,
     link: PathBuf,
-    /// For node work at A; started before there are threads.
-    node: Node,
 }
 
 impl Pair {
@@ -220,10 +217,7 @@ impl Pair {
         let root = tempfile::tempdir()?;
         let link = root.path().join("link");
         fs::create_dir(&link)?;
-        let state = root.path().join("a/state");
-        fs::create_dir_all(&state)?;
-        let node = drivebay::node::spawn(&std::env::current_exe()?, &state)?;
-        let pair = Self { root, link, node };
+        let pair = Self { root, link };
         for name in ["a", "b"] {
             let (image, pool) =
                 (pair.root.path().join(format!("{name}.img")), pair.root.path().join(name).join("pool"));
@@ -237,7 +231,7 @@ impl Pair {
 
     async fn site(&self, name: &str) -> Result<Site> {
         let root = self.root.path().join(name);
-        let node = (name == "a").then(|| self.node.clone());
+        let node = name == "a";
         let text = format!(
             "[host]\nstate = \"{0}/state\"\n[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\n\
              csi = \"unix://{0}/csi.sock\"\nnode-id = \"{name}\"\nsettings = {{ link = \"/link\" }}\n[backend.grants]\n\
@@ -245,9 +239,11 @@ impl Pair {
              {{ host = \"{1}\", guest = \"/link\", write = true }}]\nnode = {2}\n",
             root.display(),
             self.link.display(),
-            node.is_some()
+            node
         );
-        let host = Host::start(Config::parse(name, &text)?, node).await?;
+        let config = Config::parse(name, &text)?;
+        let prepared = Host::prepare_unconfined(&config)?;
+        let host = Host::start(config, prepared).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Site { front, pool: root.join("pool"), host };
         let listed = || async {

@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
 
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -29,11 +30,15 @@ const PAGE: i32 = 500;
 /// Calls at once, as the provisioner sends them.
 const LANES: usize = 16;
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
+    if let Some(ended) = drivebay::cli::part::run() {
+        return Ok(ended);
+    }
     // Default logging: lines are made and written, as in a host whose log nobody reads.
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(std::io::sink).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run())
+    runtime.block_on(run())?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run() -> Result<()> {
@@ -72,7 +77,9 @@ impl Site {
              directories = [{{ host = \"{0}/pool\", guest = \"/pool\", write = true }}]\n",
             root.display()
         );
-        let host = Host::start(Config::parse(name, &text)?, None).await?;
+        let config = Config::parse(name, &text)?;
+        let prepared = Host::prepare_unconfined(&config)?;
+        let host = Host::start(config, prepared).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Self { front, volumes: 0, _host: host };
         site.ready().await?;

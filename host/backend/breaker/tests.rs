@@ -189,12 +189,11 @@ fn ends(
         Change::Opened(pause) => {
             prop_assert!(is_news && end == Bad);
             prop_assert_eq!(after, View::Open { again_in: pause });
-            let expected = match before {
-                View::Trying => seen.last_pause.map_or(FIRST_PAUSE, |last| (last * 2).min(LONGEST_PAUSE)),
-                _ => {
-                    prop_assert_eq!(seen.bad + 1, failures, "a series is that long");
-                    FIRST_PAUSE
-                }
+            let expected = if before == View::Trying {
+                seen.last_pause.map_or(FIRST_PAUSE, |last| (last * 2).min(LONGEST_PAUSE))
+            } else {
+                prop_assert_eq!(seen.bad + 1, failures, "a series is that long");
+                FIRST_PAUSE
             };
             prop_assert_eq!(pause, expected);
             (seen.open_since, seen.last_pause, seen.bad) = (Some(seen.now), Some(pause), 0);

@@ -9,8 +9,9 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::backend::Environment;
+use crate::backend::component::{Component, digest_of};
 use crate::backend::lifecycle::{Memory, Number, Recipe};
-use crate::backend::{Environment, digest_of};
 use crate::config::Given;
 use crate::state::{Change, Namespace, Quota, StateError, Store};
 
@@ -122,12 +123,12 @@ impl Keep {
     }
 
     /// Keeps a component. Blocks.
-    pub(super) fn keep_component(&self, code: &str, bytes: &[u8]) {
-        let Some((directory, path)) = self.components.as_ref().zip(self.component(code)) else { return };
+    pub(super) fn keep_component(&self, component: &Component) {
+        let Some((directory, path)) = self.components.as_ref().zip(self.component(&component.digest)) else { return };
         if path.exists() {
             return;
         }
-        if let Err(error) = write_whole(directory, &path, bytes) {
+        if let Err(error) = write_whole(directory, &path, &component.bytes) {
             let backend = &self.backend;
             tracing::warn!(backend, %error, "the component cannot be kept; a restart will need its file");
         }

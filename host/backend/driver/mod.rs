@@ -22,10 +22,10 @@ use self::keep::Keep;
 use super::aside::Shadow;
 use super::gate::{Refusal, RefusalId};
 use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, Phase, Recipe, Terms, Ticket, Why};
-use super::loader::{self, Refused, Trust};
+use super::loader::{Refused, Trust};
 use super::schedule::millis;
 use super::watch::Watch;
-use super::{Backend, Environment, Generation, Status, environment, signature};
+use super::{Backend, Component, Environment, Generation, Status, environment, signature};
 use crate::config::{BackendConfig, ComponentSource};
 use crate::files::Jobs;
 use crate::sandbox::limits::Limits;
@@ -238,11 +238,9 @@ impl Driver {
 
     /// Reads the configured file and offers what it is.
     async fn look(&mut self, wish: Wish) {
-        match loader::component_bytes(&self.config.component).await {
-            Ok(bytes) => {
-                // Hashing takes a few milliseconds a megabyte.
-                let digest = tokio::task::spawn_blocking(move || loader::digest_of(&bytes)).await;
-                self.code = digest.ok();
+        match Component::read(&self.config.component).await {
+            Ok(component) => {
+                self.code = Some(component.digest);
                 self.offer(wish).await;
             }
             Err(refused) => self.unreadable(wish, refused).await,

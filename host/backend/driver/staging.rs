@@ -4,6 +4,7 @@
 use std::sync::Arc;
 
 use super::{Driver, Held, Message, keep, trust};
+use crate::backend::component::Component;
 use crate::backend::gate::{Refusal, RefusalId};
 use crate::backend::lifecycle::{Candidate, Number, Why};
 use crate::backend::loader::{self, Refused, Staging, Trust};
@@ -31,15 +32,14 @@ impl Driver {
         self.backend.detach(async move {
             let work = async {
                 let (config, staging) = made?;
-                let (generation, bytes) = make(&config, staging, &candidate.recipe.code).await?;
+                let (generation, component) = make(&config, staging, &candidate.recipe.code).await?;
                 if let (Some(node), true) = (node, config.grants.node) {
                     let known = backend.generation().map(|active| active.config.clone());
                     node.register(&config.name, union(&config, known.as_deref())).await.map_err(|error| {
                         Refusal::new(RefusalId::Surroundings, format!("node work cannot be set up: {error}"))
                     })?;
                 }
-                let code = candidate.recipe.code;
-                let kept = tokio::task::spawn_blocking(move || keep.keep_component(&code, &bytes)).await;
+                let kept = tokio::task::spawn_blocking(move || keep.keep_component(&component)).await;
                 kept.map_err(|_| Refused::Interrupted.refusal())?;
                 Ok::<_, Refusal>(Arc::new(generation))
             };
@@ -105,15 +105,13 @@ impl Driver {
 }
 
 /// Reads the component and makes a generation of it, if it is still the one that was meant.
-async fn make(config: &Arc<BackendConfig>, staging: Staging, code: &str) -> Result<(Generation, Vec<u8>), Refusal> {
-    let bytes = loader::component_bytes(&config.component).await.map_err(|refused| refused.refusal())?;
-    let copy = bytes.clone();
-    let digest = tokio::task::spawn_blocking(move || loader::digest_of(&copy)).await;
-    if digest.map_err(|_| Refused::Interrupted.refusal())? != code {
+async fn make(config: &Arc<BackendConfig>, staging: Staging, code: &str) -> Result<(Generation, Component), Refusal> {
+    let component = Component::read(&config.component).await.map_err(|refused| refused.refusal())?;
+    if component.digest != code {
         return Err(Refusal::new(RefusalId::Superseded, "the file changed before it was looked at"));
     }
-    let generation = loader::stage(Arc::clone(config), staging, bytes.clone()).await;
-    Ok((generation.map_err(|refused| refused.refusal())?, bytes))
+    let generation = loader::stage(Arc::clone(config), staging, component.clone()).await;
+    Ok((generation.map_err(|refused| refused.refusal())?, component))
 }
 
 /// The directories of the generation that serves and of the next one: calls of both may be under way.

@@ -150,7 +150,7 @@ fn read(path: &Path) -> io::Result<((Stamp, Stamp), String)> {
             _ => break,
         }
     }
-    let digest = crate::backend::loader::hexadecimal(&hash.finalize());
+    let digest = hex::encode(hash.finalize());
     let after = look(path).ok_or(io::ErrorKind::NotFound)?;
     Ok(((before, after), digest))
 }

@@ -10,13 +10,19 @@ use crate::host::Host;
 
 const UNPRIVILEGED: NodeWork = NodeWork::Nothing("this is a test");
 
+async fn host(place: &Place) -> Host {
+    let config = config(place, UNPRIVILEGED);
+    let prepared = Host::prepare_unconfined(&config).unwrap();
+    Host::start(config, prepared).await.unwrap()
+}
+
 #[tokio::test]
 async fn a_walk_goes_well_twice_on_the_same_directory_and_leaves_no_volume() {
     let directory = tempfile::tempdir().unwrap();
     let place = Place::below(directory.path()).unwrap();
     place.make().unwrap();
     for _ in 0..2 {
-        let host = Host::start(config(&place, UNPRIVILEGED), None).await.unwrap();
+        let host = host(&place).await;
         assert_eq!(Walk::go(&place, UNPRIVILEGED, CancellationToken::new()).await, Ok(()));
         for site in [&place.first, &place.second] {
             let channel = crate::cli::call::connect(&site.csi).await.unwrap();
@@ -35,7 +41,7 @@ async fn a_walk_to_nobody_fails_and_a_stopped_one_makes_nothing() {
     let place = Place::below(directory.path()).unwrap();
     assert_eq!(Walk::go(&place, UNPRIVILEGED, CancellationToken::new()).await, Err(Halt::Failed));
     place.make().unwrap();
-    let host = Host::start(config(&place, UNPRIVILEGED), None).await.unwrap();
+    let host = host(&place).await;
     let stop = CancellationToken::new();
     stop.cancel();
     assert_eq!(Walk::go(&place, UNPRIVILEGED, stop).await, Err(Halt::Stopped));

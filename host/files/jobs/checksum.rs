@@ -41,36 +41,23 @@ impl Checksum {
 
     /// The state, to go on from later.
     pub(super) fn save(&self) -> String {
-        hexadecimal(&self.0.serialize())
+        hex::encode(self.0.serialize())
     }
 
     /// Goes on from a saved state; none if it is not one.
     pub(super) fn restore(saved: &str) -> Option<Self> {
-        let bytes = from_hexadecimal(saved)?;
+        let bytes = hex::decode(saved).ok()?;
         let state = SerializedState::<Sha256>::try_from(bytes.as_slice()).ok()?;
         Sha256::deserialize(&state).ok().map(Self)
     }
 
     /// The checksum in hexadecimal.
     pub(super) fn finish(self) -> String {
-        hexadecimal(&self.0.finalize())
+        hex::encode(self.0.finalize())
     }
 
     fn header(&mut self, extent: Extent) {
         self.0.update(extent.offset.to_le_bytes());
         self.0.update(extent.length.to_le_bytes());
     }
-}
-
-/// Bytes in lower-case hexadecimal.
-pub(super) fn hexadecimal(bytes: &[u8]) -> String {
-    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16);
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 0xf)]).flatten().collect()
-}
-
-fn from_hexadecimal(text: &str) -> Option<Vec<u8>> {
-    text.as_bytes()
-        .chunks(2)
-        .map(|pair| u8::from_str_radix(std::str::from_utf8(pair).ok().filter(|p| p.len() == 2)?, 16).ok())
-        .collect()
 }

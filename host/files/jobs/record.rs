@@ -5,7 +5,7 @@
 
 use super::{
     JobResult,
-    checksum::{Checksum, hexadecimal},
+    checksum::Checksum,
     identity::{ContentIdentity, FileIdentity},
 };
 use crate::files::place::Place;
@@ -27,7 +27,7 @@ impl KeyHash {
         hash.update(owner.as_bytes());
         hash.update([0]);
         hash.update(key.as_bytes());
-        let mut name = hexadecimal(&hash.finalize());
+        let mut name = hex::encode(hash.finalize());
         name.truncate(32);
         Self(name)
     }

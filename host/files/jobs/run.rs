@@ -66,7 +66,7 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
 fn description(job: &Job) -> Result<String, FileError> {
     let text = serde_json::to_vec(job)
         .map_err(|e| FileError::new(FileErrorCode::Failed, format!("the job cannot be written down: {e}")))?;
-    Ok(super::checksum::hexadecimal(&Sha256::digest(&text)))
+    Ok(hex::encode(Sha256::digest(&text)))
 }
 
 /// A failed job leaves nothing; one that was stopped leaves all, to go on there or to be cancelled,
