@@ -29,6 +29,16 @@ pub(crate) mod host {
     });
 }
 
+/// HTTP, as the generator makes it.
+pub(crate) mod http {
+    #![allow(missing_docs, unsafe_code, clippy::pedantic, reason = "generated")]
+    wit_bindgen::generate!({
+        path: ["../../wit", "wit/worlds.wit"],
+        world: "drivebay:sdk/http",
+        generate_all,
+    });
+}
+
 /// Makes the module of one interface: its types, its trait under the name given, and the macro
 /// that [`export!`](crate::export) calls.
 macro_rules! interface {

@@ -3,7 +3,7 @@
 //! A backend is a WebAssembly component that exports some of the interfaces of
 //! `drivebay:backend`; what it exports is what it can do. This crate gives each interface as a
 //! trait, the functions that a backend may call as modules ([`state`], [`config`], [`log`],
-//! [`context`], [`files`], [`mounts`]), and [`export!`] to say which interfaces the component has.
+//! [`context`], [`files`], [`mounts`], [`http`]), and [`export!`] to say which interfaces the component has.
 //!
 //! It holds no storage logic and keeps no memory between calls: by default every call runs in a
 //! fresh instance, so what must last goes into [`state`].
@@ -49,5 +49,5 @@ pub mod parameters;
 pub mod types;
 
 pub use error::{Error, ErrorCode, Reason, Result};
-pub use host::{config, context, files, log, mounts, state};
+pub use host::{config, context, files, http, log, mounts, state};
 pub use interfaces::*;

@@ -11,8 +11,8 @@ use drivebay_sdk::state::{self, Commit};
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, ErrorCode, Result, log};
 
-use crate::labour;
 use crate::records::text;
+use crate::{fetch, labour};
 
 /// How often a held call looks whether it may go on.
 const LOOK: Duration = Duration::from_millis(20);
@@ -111,6 +111,7 @@ fn obey_one(word: &str, operation: &str, object: &str, secrets: &StringMap) -> R
             open(rest)?;
         }
         "format" => labour::format(rest)?,
+        "fetch" => fetch::run(object, rest),
         "bind" => labour::bind(object, rest)?,
         "unmount" => labour::unmount(object, rest)?,
         _ => return Err(Error::invalid_argument(format!("no instruction: {word}"))),

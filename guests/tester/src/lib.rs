@@ -10,6 +10,7 @@ mod act;
 mod attachment;
 mod control;
 mod fences;
+mod fetch;
 mod groups;
 mod health;
 mod labour;
@@ -85,7 +86,7 @@ impl SelfTest for Tester {
         if stamp::is("self") {
             return Err(Error::internal("the stamp asks for it"));
         }
-        Ok(())
+        act::quietly("self-test", "host")
     }
 }
 

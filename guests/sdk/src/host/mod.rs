@@ -6,6 +6,7 @@
 pub mod config;
 pub mod context;
 pub mod files;
+pub mod http;
 pub mod log;
 pub mod mounts;
 pub mod state;
