@@ -14,6 +14,7 @@ pub mod backend;
 pub mod cli;
 pub mod config;
 pub mod confine;
+pub mod egress;
 pub mod error;
 pub mod files;
 pub mod host;

@@ -5,6 +5,7 @@
 use std::path::Path;
 use std::time::Duration;
 
+use drivebay::egress::HttpLimits;
 use drivebay::files::JobLimits;
 use drivebay::sandbox::limits::{Limits, WallLimits};
 use drivebay::state::{MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Quota};
@@ -85,7 +86,9 @@ fn limits() -> Vec<(&'static str, String)> {
         failures,
         compile_memory,
         compile_time,
+        http,
     } = Limits::default();
+    let HttpLimits { connections, requests, request, response, connect_time, time } = http;
     let WallLimits { read, change, probe, step, recovery, load } = wall;
     let bytes = |bytes: u64| mib(usize::try_from(bytes).unwrap());
     let (quota, waiting) = (Quota::default(), JobLimits::default().waiting);
@@ -119,6 +122,13 @@ fn limits() -> Vec<(&'static str, String)> {
         ("jobs of `files.run-job` at the same time", format!("{jobs}, and {waiting} that wait")),
         ("calls in a row that may end badly", failures.to_string()),
         ("compiling: memory / time", format!("{} / {}", bytes(compile_memory), seconds(compile_time))),
+        ("HTTP connections at the same time", count(connections)),
+        ("HTTP requests of a call, refused ones included", grouped(requests)),
+        ("HTTP: body of a request / of an answer", format!("{} / {}", bytes(request), bytes(response))),
+        (
+            "HTTP: time for a connection / for an answer's head, and between parts of its body",
+            format!("{} / {}", seconds(connect_time), seconds(time)),
+        ),
         // Of the wire format (CSI, "Size Limits"), and proved by the checks' own tests.
         ("names of clients and ids of yours", "128 bytes; node ids 256 bytes".to_owned()),
         ("a volume's context, all keys and values", "4 KiB".to_owned()),

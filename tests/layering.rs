@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Who may name whom, from the top down (ARCHITECTURE.md). A module may name those in its row.
-const LAYERS: [(&str, &[&str]); 16] = [
+const LAYERS: [(&str, &[&str]); 17] = [
     ("main", &["cli"]),
     (
         "cli",
@@ -25,22 +25,32 @@ const LAYERS: [(&str, &[&str]); 16] = [
     ("admin", &["server", "backend", "error", "wire", "config", "observe", "confine"]),
     ("server", &["rpc", "error", "wire", "config", "observe"]),
     ("rpc", &["backend", "error", "admission", "wire", "sandbox", "node", "config", "observe"]),
-    ("backend", &["error", "admission", "wire", "sandbox", "node", "files", "state", "config", "observe", "confine"]),
+    (
+        "backend",
+        &[
+            "error", "admission", "wire", "sandbox", "egress", "node", "files", "state", "config", "observe",
+            "confine",
+        ],
+    ),
     ("error", &["admission", "wire", "sandbox", "observe"]),
     ("wire", &["sandbox"]),
-    ("sandbox", &["admission", "node", "files", "state", "config", "observe", "confine"]),
+    ("sandbox", &["admission", "egress", "node", "files", "state", "config", "observe", "confine"]),
     ("admission", &[]),
     ("config", &[]),
     ("confine", &[]),
+    ("egress", &["observe"]),
     ("node", &["observe"]),
     ("files", &["observe"]),
     ("state", &["observe"]),
 ];
 
 /// Edges that are right against the direction, each with its reason.
-const EXCEPTIONS: [(&str, &str); 1] = [
+const EXCEPTIONS: [(&str, &str); 3] = [
     // The table of limits is plain data: the configuration fills it in, the sandbox enforces it.
     ("config", "crate::sandbox::limits"),
+    // What may be granted is plain data with its reading, and the code that reads it is the code that decides.
+    ("config", "crate::egress::grant"),
+    ("config", "crate::egress::limits"),
 ];
 
 /// Where a library may be named.

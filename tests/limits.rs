@@ -14,7 +14,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 22] = [
+const PROOFS: [(&str, &str, &str); 28] = [
     ("memory", "tests/limits.rs", "memory"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
     ("read", "tests/limits.rs", "reading_without_end"),
@@ -35,6 +35,12 @@ const PROOFS: [(&str, &str, &str); 22] = [
     ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),
     ("compile_memory", "tests/limits.rs", "memory_of_the_compiler"),
     ("compile_time", "tests/limits.rs", "time_of_the_compiler"),
+    ("connections", "host/egress/tests/exchange.rs", "connections_are_so_many"),
+    ("requests", "host/egress/tests/exchange.rs", "a_call_has_so_many_bytes_and_requests"),
+    ("request", "host/egress/tests/exchange.rs", "bodies_are_bounded"),
+    ("response", "host/egress/tests/exchange.rs", "bodies_are_bounded"),
+    ("connect_time", "host/egress/tests/exchange.rs", "a_connection_takes_no_longer_than_allowed"),
+    ("time", "host/egress/tests/exchange.rs", "nobody_is_waited_for_longer_than_allowed"),
     ("reuse.calls", "tests/limits.rs", "calls_of_a_reused_instance"),
     ("reuse.idle", "tests/limits.rs", "idleness_of_a_reused_instance"),
 ];

@@ -4,7 +4,7 @@ use crate::backend::Backend;
 use crate::backend::breaker::View;
 use crate::backend::gate;
 use crate::backend::lifecycle::{Entry, Number, Stage};
-use crate::config::Grants;
+use crate::config::{Grants, HttpMode};
 use crate::confine::{Attempt, InForce};
 use crate::wire::admin::{self, CommandResponse, Refusal};
 
@@ -101,5 +101,6 @@ fn grants(grants: &Grants) -> Vec<String> {
         format!("directory {}:{}{access}", directory.host.display(), directory.guest)
     });
     let http = grants.http.iter().map(|grant| format!("http {}", grant.origin));
-    directories.chain(http).chain(grants.node.then(|| "node".to_owned())).collect()
+    let reports = (grants.http_mode == HttpMode::Report).then(|| "http-mode report: nothing is refused".to_owned());
+    directories.chain(http).chain(reports).chain(grants.node.then(|| "node".to_owned())).collect()
 }

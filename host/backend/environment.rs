@@ -9,6 +9,7 @@ use tokio::sync::Notify;
 use super::loader::Refused;
 use crate::config::BackendConfig;
 use crate::confine::InForce;
+use crate::egress::{Egress, Subject, TlsError};
 use crate::files::{self, Directories, Files, JobLimits, Jobs, Programs};
 use crate::node::Node;
 use crate::observe::GuestLog;
@@ -43,16 +44,31 @@ pub(super) fn files(config: &BackendConfig, jobs: &Jobs) -> Result<Files, Refuse
     Ok(Files::new(directories, jobs.clone(), files::View::Active))
 }
 
+/// What a generation may send over HTTP; what it is looked at with and what it serves with share it.
+pub(super) fn egress(config: &BackendConfig, generation: String) -> Result<Arc<Egress>, Refused> {
+    let subject = Subject { backend: config.name.clone(), generation };
+    let (grants, limits) = (&config.grants, config.limits.http.clone());
+    let egress = Egress::new(subject, &grants.http, grants.http_mode, limits);
+    let wrong = |error: TlsError| Refused::Surroundings(format!("HTTP is granted with what cannot be used: {error}"));
+    egress.map(Arc::new).map_err(wrong)
+}
+
 /// The jobs of a backend; all its generations share them.
 pub(super) fn jobs(config: &BackendConfig) -> Jobs {
     let limits = JobLimits { running: config.limits.jobs, ..JobLimits::default() };
     Jobs::new(&config.name, limits, Programs::system())
 }
 
+/// What the views of one generation share.
+pub(super) struct Shared {
+    pub files: Files,
+    pub egress: Arc<Egress>,
+}
+
 pub(super) fn surroundings(
     config: &BackendConfig,
     environment: &Environment,
-    files: &Files,
+    shared: &Shared,
     view: View,
 ) -> Result<Surroundings, Refused> {
     let quota = Quota { bytes: config.limits.state, ..Quota::default() };
@@ -67,7 +83,8 @@ pub(super) fn surroundings(
         log: GuestLog::new(&config.name, config.limits.log_rate, config.limits.log_burst),
         settings: config.settings.clone(),
         state: if view == View::Full { state } else { state.read_only() },
-        files: files.with_view(seen),
+        files: shared.files.with_view(seen),
+        egress: Arc::clone(&shared.egress),
         node: environment.node.clone().filter(|_| config.grants.node && view == View::Full),
         directories: config.grants.directories.clone(),
         host_id: environment.store.store_id().to_owned(),

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::egress::Origin;
 use crate::sandbox::bindings::drivebay::backend::types::Topology as WitTopology;
 use crate::sandbox::bindings::exports::drivebay::backend::identity::{Description, Grant, Need};
 use crate::sandbox::bindings::exports::drivebay::backend::node::NodeDescription;
@@ -166,12 +167,13 @@ pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
             }
         }
         Grant::Http(origin) => {
-            let have = if origin.is_empty() {
-                !given.http.is_empty()
-            } else {
-                given.http.iter().any(|grant| grant.origin == *origin)
+            let have = match origin.parse::<Origin>() {
+                _ if origin.is_empty() => !given.http.is_empty(),
+                Ok(wanted) => given.http.iter().any(|grant| grant.origin.covers(&wanted)),
+                Err(_) => false,
             };
-            (!have).then(|| format!("HTTP to {}", if origin.is_empty() { "an origin of its settings" } else { origin }))
+            let what = if origin.is_empty() { "an origin of its settings" } else { origin };
+            (!have).then(|| format!("HTTP to {what}: give it with --http ORIGIN or http in [backend.grants]"))
         }
         Grant::Node => (!given.node).then(|| "node work: give it with --node or node = true".to_owned()),
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::Backend;
 use super::component::Component;
-use super::environment::{Environment, files, jobs, surroundings};
+use super::environment::{Environment, Shared, egress, files, jobs, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
 use super::loader::{self, Refused, answered, ask};
@@ -91,7 +91,8 @@ async fn look(
     loader::check_pin(&config, &seen.digest)?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
-    let around = Arc::new(surroundings(&config, environment, &files(&config, &jobs(&config))?, View::ReadOnly)?);
+    let shared = Shared { files: files(&config, &jobs(&config))?, egress: egress(&config, "check".to_owned())? };
+    let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     let said = answered("describe", own.describe(&mut live).await)?;
     let given = Given::of(&config);

@@ -10,7 +10,7 @@ use super::facts::{FactError, Facts, Given};
 use super::gate::{Refusal, RefusalId};
 use super::generation::{Generation, Parts};
 use super::signature::{self, Claim, SignatureError};
-use crate::config::{BackendConfig, ComponentSource};
+use crate::config::{BackendConfig, ComponentSource, HttpMode};
 use crate::sandbox::cache::CodeCache;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
@@ -154,6 +154,7 @@ pub(super) async fn stage(
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
+    warn_of_http(&config, &program);
     if let Some((path, claim)) = claim
         && (claim.name != facts.name || claim.version != facts.version)
     {
@@ -162,6 +163,16 @@ pub(super) async fn stage(
     }
     try_out(&look, &program, &own, trust).await?;
     Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
+}
+
+/// Says what the operator may not expect of the grants for HTTP.
+fn warn_of_http(config: &BackendConfig, program: &Program) {
+    let backend = config.name.as_str();
+    if config.grants.http_mode == HttpMode::Report {
+        tracing::warn!(backend, "http-mode is report: HTTP requests that are not granted are let through, and said");
+    } else if config.grants.http.is_empty() && Shape::of_program(program).sends_http() {
+        tracing::warn!(backend, "the component sends HTTP requests, and no origin is granted: all will be refused");
+    }
 }
 
 /// The exports that the host calls.

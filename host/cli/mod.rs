@@ -15,7 +15,7 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use clap::{CommandFactory, Parser, Subcommand};
-use tracing_subscriber::filter::{ParseError, Targets};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
 use tracing_subscriber::prelude::*;
 
 /// What the shell learns.
@@ -39,6 +39,9 @@ impl From<Exit> for ExitCode {
     }
 }
 
+/// The target of lines about the use of grants.
+const AUDIT: &str = "audit";
+
 /// A plug-in host for storage: CSI and csi-addons in front, WebAssembly backends behind.
 #[derive(Debug, Parser)]
 #[command(name = "drivebay", version, max_term_width = 100, after_help = EXAMPLES)]
@@ -47,7 +50,8 @@ struct Cli {
     #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
     log_format: LogFormat,
     /// What is logged, for example `info` or `drivebay=debug,guest=info`. Unless given: `info` when
-    /// serving, `warn` otherwise, so that log lines do not run through what a command prints.
+    /// serving, `warn` otherwise, so that log lines do not run through what a command prints. Lines of `audit` are
+    /// written unless it is named.
     #[arg(long, global = true, env = "DRIVEBAY_LOG")]
     log: Option<String>,
     #[command(subcommand)]
@@ -142,7 +146,11 @@ pub fn main() -> ExitCode {
 
 fn log(cli: &Cli) -> Result<(), ParseError> {
     let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
-    let targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
+    let mut targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
+    // What backends did with their grants is no matter of taste, unless it is named.
+    if !targets.iter().any(|(target, _)| target == AUDIT) {
+        targets = targets.with_target(AUDIT, LevelFilter::INFO);
+    }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match cli.log_format {
         LogFormat::Text => {

@@ -7,7 +7,7 @@ use clap::Parser;
 use super::{Exit, say};
 use crate::config::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, source, units,
+    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, source, units,
 };
 use crate::host::{Host, Source};
 use crate::sandbox::limits::Limits;
@@ -15,7 +15,8 @@ use crate::sandbox::limits::Limits;
 const EXAMPLES: &str = "Examples:
   drivebay serve --config /etc/drivebay.toml
   drivebay serve local --csi unix:///run/csi.sock --directory /srv/pool:/pool --node --node-id worker-1
-  drivebay serve ./backend.wasm --csi unix:///tmp/csi.sock --set endpoint=https://array:8443";
+  drivebay serve ./backend.wasm --csi unix:///tmp/csi.sock --set endpoint=https://array:8443 \\
+      --http https://array:8443,address=10.20.0.0/16,login=/api/login,ca=array-ca.pem";
 
 /// What `serve` is told.
 #[derive(Debug, Parser)]
@@ -45,6 +46,10 @@ pub(crate) struct Args {
     /// A directory that the backend sees; read-only with `:ro`; may be given many times.
     #[arg(long, value_name = "HOST:GUEST[:ro]")]
     directory: Vec<String>,
+    /// An origin that the backend may send HTTP requests to; may be given many times. KEY is address, login, ca,
+    /// certificate or key, as in the configuration.
+    #[arg(long, value_name = "ORIGIN[,KEY=VALUE]...")]
+    http: Vec<String>,
     /// Allow node work: loop devices and mounts.
     #[arg(long)]
     node: bool,
@@ -131,7 +136,8 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
                 .iter()
                 .filter_map(|text| problems.take("--directory", directory(text)))
                 .collect(),
-            http: Vec::new(),
+            http: args.http.iter().filter_map(|text| http_grant(text, &mut problems)).collect(),
+            http_mode: HttpMode::default(),
             node: args.node,
         },
         limits: Limits::default(),

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::egress::grant::{Grant as HttpGrant, Mode as HttpMode};
 use crate::sandbox::limits::Limits;
 
 /// A backend and everything it is given.
@@ -119,6 +120,8 @@ pub struct Grants {
     pub directories: Vec<DirectoryGrant>,
     /// Origins it may send HTTP requests to.
     pub http: Vec<HttpGrant>,
+    /// What becomes of requests to others.
+    pub http_mode: HttpMode,
     /// Work on the node.
     pub node: bool,
 }
@@ -132,15 +135,6 @@ pub struct DirectoryGrant {
     pub guest: String,
     /// Whether it may write there.
     pub write: bool,
-}
-
-/// An origin that HTTP requests may go to.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct HttpGrant {
-    /// `scheme://host:port`.
-    pub origin: String,
-    /// Paths that may be used before the generation is active.
-    pub login: Vec<String>,
 }
 
 /// How instances are used.

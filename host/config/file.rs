@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use super::backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, HttpGrant, InstancePolicy,
-    SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, InstancePolicy, SOCKET_MODE,
+    Sockets, TRIAL,
 };
+use super::http::{self, HttpSection};
 use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, units};
 use crate::sandbox::limits::Limits;
 
@@ -61,11 +62,13 @@ struct BackendSection {
 }
 
 #[derive(Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
 struct GrantsSection {
     #[serde(default)]
     directories: Vec<DirectorySection>,
     #[serde(default)]
     http: Vec<HttpSection>,
+    http_mode: Option<String>,
     #[serde(default)]
     node: bool,
 }
@@ -76,17 +79,6 @@ struct DirectorySection {
     guest: String,
     #[serde(default)]
     write: bool,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-enum HttpSection {
-    Origin(String),
-    Full {
-        origin: String,
-        #[serde(default)]
-        login: Vec<String>,
-    },
 }
 
 #[derive(Deserialize, Default)]
@@ -262,14 +254,10 @@ fn grants(section: GrantsSection, place: &str, problems: &mut Problems) -> Grant
         }
         grants.directories.push(DirectoryGrant { host: grant.host, guest: grant.guest, write: grant.write });
     }
-    grants.http = section
-        .http
-        .into_iter()
-        .map(|grant| match grant {
-            HttpSection::Origin(origin) => HttpGrant { origin, login: Vec::new() },
-            HttpSection::Full { origin, login } => HttpGrant { origin, login },
-        })
-        .collect();
+    grants.http = http::grants(section.http, &format!("{place}.grants.http"), problems);
+    if let Some(text) = section.http_mode {
+        grants.http_mode = problems.take(&format!("{place}.grants.http-mode"), http::mode(&text)).unwrap_or_default();
+    }
     grants
 }
 
@@ -306,6 +294,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "compile-memory" => limits.compile_memory = units::size(text)?,
         "compile-time" => limits.compile_time = units::time(text)?,
         "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
+        _ if http::limit(&mut limits.http, key, text)? => {}
         _ => return Err("there is no such limit".to_owned()),
     }
     Ok(())

@@ -3,6 +3,7 @@
 
 mod backend;
 mod file;
+mod http;
 mod problems;
 #[cfg(test)]
 mod tests;
@@ -11,10 +12,11 @@ pub(crate) mod units;
 use std::path::PathBuf;
 
 pub use backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, InstancePolicy,
-    SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
+    InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
 pub(crate) use file::source;
+pub(crate) use http::argument as http_grant;
 pub use problems::{ConfigError, Problems};
 pub use units::SOCKET_PATH;
 

@@ -21,12 +21,19 @@ signers = ["/etc/x/vendor.pub"]
 digest = "sha256:0000000000000000000000000000000000000000000000000000000000000000"
 [backend.grants]
 directories = [{ host = "/srv/pool", guest = "/pool", write = true }]
-http = ["https://a.example:1", { origin = "https://b.example:2", login = ["/api/login"] }]
+http = [
+  "https://a.example:1",
+  { origin = "https://*.b.example:2", addresses = ["10.0.0.0/8"], login = ["/api/login"], ca = "/etc/x/ca.pem", certificate = "/etc/x/c.pem", key = "/etc/x/c.key" },
+]
+http-mode = "report"
 node = true
 [backend.limits]
 memory = "128MiB"
 calls = 10
 change-time = "2m"
+http-connections = 7
+http-response = "1MiB"
+http-time = "3s"
 [backend.instances]
 reuse = { calls = 1000, idle = "30s" }
 [backend.drain]
@@ -47,7 +54,17 @@ fn everything_is_read() {
     assert_eq!(backend.limits.memory, 128 << 20);
     assert_eq!(backend.limits.wall.change, Duration::from_mins(2));
     assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
-    assert_eq!(backend.grants.http[1].login, ["/api/login"]);
+    let granted = &backend.grants.http[1];
+    assert_eq!(
+        (granted.origin.to_string().as_str(), &granted.login[..]),
+        ("https://*.b.example:2", &["/api/login".to_owned()][..])
+    );
+    assert_eq!(granted.addresses, ["10.0.0.0/8".parse().unwrap()]);
+    assert_eq!(granted.ca.as_deref(), Some("/etc/x/ca.pem".as_ref()));
+    assert_eq!(granted.identity.as_ref().unwrap().key, PathBuf::from("/etc/x/c.key"));
+    assert_eq!(backend.grants.http_mode, HttpMode::Report);
+    let http = &backend.limits.http;
+    assert_eq!((http.connections, http.response, http.time), (7, 1 << 20, Duration::from_secs(3)));
     assert!(!backend.alpha && !backend.legacy_condition);
     assert_eq!((backend.drain, backend.background.budget), (Duration::from_secs(5), 3));
     assert_eq!((backend.trial, backend.signers.len()), (Duration::from_secs(7), 1));
@@ -76,6 +93,15 @@ memry = 1
 [[backend]]
 name = "d"
 component = "x.wasm"
+[backend.grants]
+http-mode = "off"
+http = [
+  "ftp://a.example",
+  { origin = "https://a.example", adresses = [] },
+  { origin = "https://b.example", addresses = ["10.0.0.1/8"], login = ["api?x"], ca = "ca.pem", key = "/k" },
+  { origin = "https://c.example", addresses = ["224.0.0.0/4"] },
+  { origin = "https://10.0.0.1", addresses = ["10.0.0.0/8"] },
+]
 "#;
     let error = Config::parse("x.toml", text).unwrap_err().to_string();
     for expected in [
@@ -88,6 +114,15 @@ component = "x.wasm"
         "unknown key `backend.1.memry`",
         "two services share the socket /run/a.sock",
         "backend \"d\": no socket",
+        "grants.http: \"ftp://a.example\" is no origin",
+        "unknown key `backend.2.grants.http.1.adresses`",
+        "https://b.example: addresses: \"10.0.0.1/8\" is no range",
+        "https://b.example: login: write paths",
+        "https://b.example: ca, certificate and key must be absolute",
+        "https://b.example: certificate and key belong together",
+        "224.0.0.0/4 cannot be granted",
+        "https://10.0.0.1: addresses: the origin is an address already",
+        "grants.http-mode: write \"enforce\"",
     ] {
         assert!(error.contains(expected), "{expected} is missing in:\n{error}");
     }

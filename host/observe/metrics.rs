@@ -2,6 +2,8 @@
 //! sets, which dashboards rely on: they are fixed, and no label takes a value that a client or a guest chooses.
 //! What can be looked up when somebody asks (generations, instances, sizes) is not kept here.
 
+mod egress;
+
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 use std::time::Duration;
@@ -58,6 +60,7 @@ macro_rules! labels {
         }
     };
 }
+use labels;
 
 labels!(RefusalLabels, id);
 labels!(RollbackLabels, by);
@@ -140,6 +143,7 @@ pub struct Metrics {
     steps: Family<StepLabels, Counter>,
     opened: Family<OfBackend, Counter>,
     broken: Family<OfBackend, Counter>,
+    egress: egress::Egress,
 }
 
 impl Metrics {
@@ -165,6 +169,7 @@ impl Metrics {
         let (opened, broken) = (Family::default(), Family::default());
         registry.register("breaker_opened", "Times that a breaker began to refuse calls", Family::clone(&opened));
         registry.register("breaker_refused", "Calls that an open breaker refused", Family::clone(&broken));
+        let egress = egress::Egress::new(&mut registry);
         Self {
             registry,
             calls,
@@ -178,6 +183,7 @@ impl Metrics {
             steps,
             opened,
             broken,
+            egress,
         }
     }
 

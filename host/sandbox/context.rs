@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
+use tokio::task::JoinHandle;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 
@@ -109,6 +110,15 @@ impl CallContext {
         F::Output: Send + 'static,
     {
         Ok(self.operations.spawn(work).await?)
+    }
+
+    /// Starts a host operation that the guest may stop to wait for; it goes on as one of `operation` does.
+    pub fn begin<F>(&self, work: F) -> JoinHandle<F::Output>
+    where
+        F: Future + Send + 'static,
+        F::Output: Send + 'static,
+    {
+        self.operations.spawn(work)
     }
 
     /// As `operation`, for work that blocks a thread.

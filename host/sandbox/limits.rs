@@ -3,6 +3,8 @@
 
 use std::time::Duration;
 
+use crate::egress::HttpLimits;
+
 const MIB: u64 = 1024 * 1024;
 
 /// What a backend may use. Every limit has a hostile guest in the tests that runs into it.
@@ -48,6 +50,9 @@ pub struct Limits {
     /// component takes half a minute on one slow core.
     #[serde(default = "compile_time")]
     pub compile_time: Duration,
+    /// HTTP requests.
+    #[serde(default)]
+    pub http: HttpLimits,
 }
 
 const fn compile_memory() -> u64 {
@@ -98,6 +103,7 @@ impl Default for Limits {
             failures: failures(),
             compile_memory: compile_memory(),
             compile_time: compile_time(),
+            http: HttpLimits::default(),
         }
     }
 }

@@ -7,13 +7,16 @@ use std::sync::Arc;
 use tokio::sync::Notify;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::WasiHttpCtx;
 
 use super::context::CallContext;
 use super::fault::Absent;
+use super::imports::http::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
 use super::limiter::Limiter;
 use super::limits::Limits;
 use crate::config::DirectoryGrant;
+use crate::egress::Egress;
 use crate::files::Files;
 use crate::node::Node;
 use crate::observe::{GuestLog, Level};
@@ -32,6 +35,8 @@ pub struct Surroundings {
     pub state: Namespace,
     /// `drivebay:host/files`.
     pub files: Files,
+    /// `wasi:http/outgoing-handler`.
+    pub egress: Arc<Egress>,
     /// `drivebay:host/mounts`; none: not granted.
     pub node: Option<Node>,
     /// Preopened directories.
@@ -63,6 +68,9 @@ pub struct HostState {
     pub(super) call: Arc<CallContext>,
     pub(super) limiter: Limiter,
     pub(super) crossing_left: u64,
+    /// Before the table: bodies in it must find their guest gone when they end with it.
+    pub(super) http: Outgoing,
+    pub(super) http_fields: WasiHttpCtx,
     pub(super) table: ResourceTable,
     current: Arc<CurrentCall>,
     wasi: WasiCtx,
@@ -87,6 +95,8 @@ impl HostState {
             wasi: wasi(around, &current)?,
             limiter: Limiter::new(&around.limits),
             crossing_left: around.limits.crossing_total,
+            http: Outgoing::new(around, call),
+            http_fields: http::fields(),
             around: Arc::clone(around),
             call: Arc::clone(call),
             table,
@@ -98,6 +108,7 @@ impl HostState {
     pub fn begin(&mut self, call: &Arc<CallContext>) {
         self.call = Arc::clone(call);
         self.crossing_left = self.around.limits.crossing_total;
+        self.http.begin(call);
         self.current.set(Arc::clone(call));
     }
 }

@@ -22,7 +22,7 @@ impl Driver {
                 let is_known = self.machine.memory().good.as_ref().is_some_and(|good| good.recipe == candidate.recipe);
                 let serves = self.machine.active().is_some() || self.machine.memory().good.is_some();
                 let config = Arc::new(config);
-                let staging = self.prepare(&config, trust(candidate.why, is_known, serves));
+                let staging = self.prepare(&config, number, trust(candidate.why, is_known, serves));
                 staging.map(|staging| (config, staging)).map_err(|refused| refused.refusal())
             }
             Err(refusal) => Err(refusal),
@@ -75,7 +75,7 @@ impl Driver {
         Ok(config)
     }
 
-    fn prepare(&mut self, config: &BackendConfig, trust: Trust) -> Result<Staging, Refused> {
+    fn prepare(&mut self, config: &BackendConfig, number: Number, trust: Trust) -> Result<Staging, Refused> {
         if config.grants.node && self.environment.node.is_none() {
             let words = "node work is granted, and its process is not there: it can only be started before any \
                          component is loaded; restart the host";
@@ -97,8 +97,10 @@ impl Driver {
             _ => Loader::new(&config.limits)?,
         };
         self.engine = Some((config.limits.clone(), loader.clone()));
-        let files = environment::files(config, &self.jobs)?;
-        let around = |view| environment::surroundings(config, &self.environment, &files, view).map(Arc::new);
+        let (files, egress) =
+            (environment::files(config, &self.jobs)?, environment::egress(config, number.to_string())?);
+        let shared = environment::Shared { files, egress };
+        let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
         Ok(Staging { loader, cache: self.environment.cache.clone(), look, around, trust })
     }

@@ -13,7 +13,7 @@ use super::places;
 use super::report::{ComponentReport, Grant, StateVersion};
 use crate::backend::{self, Backend, Described, Environment, FactError, Inspection, Refused, Wanted, WantedNeed};
 use crate::config::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, HttpMode, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
 use crate::files::Programs;
 use crate::rpc::{Front, Role};
@@ -72,11 +72,15 @@ pub(super) async fn check(
         ComponentSource::Local => "local".to_owned(),
         ComponentSource::File(path) => path.display().to_string(),
     };
+    let is_without_http = config.grants.http.is_empty() && config.grants.http_mode == HttpMode::Enforce;
     let Inspection { size, digest, shape, described, refused } = inspected(config, environment).await?;
     let mut report = ComponentReport::of(file);
     report.size = Some(size);
     report.digest = Some(format!("sha256:{digest}"));
     if let Some(shape) = shape {
+        if grants == Grants::Configured && is_without_http && shape.sends_http() {
+            report.warnings.push("it sends HTTP requests, and no origin is granted: all will be refused".to_owned());
+        }
         interfaces(shape, &mut report);
     }
     report.warnings.extend(places::programs(&report.imports, &Programs::system()));

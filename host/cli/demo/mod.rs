@@ -207,8 +207,8 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
         signers: Vec::new(),
         grants: Grants {
             directories: vec![writable(&site.pool, "/pool"), writable(link, "/link")],
-            http: Vec::new(),
             node: work.mounts(),
+            ..Grants::default()
         },
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,
