@@ -31,6 +31,8 @@ mod data;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]
+mod egress;
+#[cfg(test)]
 mod held;
 #[cfg(test)]
 mod ids;

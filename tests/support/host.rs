@@ -151,8 +151,10 @@ async fn ended(child: &mut Child, log: &Log) -> ExitStatus {
 }
 
 fn spawn(arguments: &[&str], paths: &[&Path], options: &Options) -> (Child, Log) {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
-    command.args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
+    let program = env!("CARGO_BIN_EXE_drivebay").to_owned();
+    let line: Vec<_> = options.prefix().iter().cloned().chain([program]).collect();
+    let mut command = Command::new(&line[0]);
+    command.args(&line[1..]).args(arguments).args(paths).env_remove("CSI_ENDPOINT").env_remove("DRIVEBAY_LOG");
     command.envs(options.environment().iter().map(|(key, value)| (key, value)));
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).kill_on_drop(true);
     let started = match &options.tap {

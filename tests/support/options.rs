@@ -39,6 +39,7 @@ pub struct Options {
     metrics: bool,
     sections: String,
     layout: Layout,
+    prefix: Vec<String>,
     pub(super) tap: Option<Tap>,
 }
 
@@ -171,11 +172,22 @@ impl Options {
         self
     }
 
+    /// The program is started by another one, which is to become it.
+    #[must_use]
+    pub fn started_by(mut self, prefix: Vec<String>) -> Self {
+        self.prefix = prefix;
+        self
+    }
+
     /// What the host does is seen, and may be ended, by this tap.
     #[must_use]
     pub fn tapped(mut self, tap: &Tap) -> Self {
         self.tap = Some(tap.clone());
         self
+    }
+
+    pub(super) fn prefix(&self) -> &[String] {
+        &self.prefix
     }
 
     pub(super) fn filter(&self) -> &'static str {
