@@ -8,7 +8,7 @@ use tonic::Code;
 use crate::support::shelf::{Shelf, stamped, version};
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests};
 
-const REFUSED: &str = "has spoiled one call after the other";
+const REFUSED: &str = "failed call after call";
 
 /// A host whose breaker opens after three calls, and a backend that spoils as many by this word.
 async fn opened(options: Options, word: &str, code: Code) -> TestHost {

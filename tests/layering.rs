@@ -27,10 +27,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("rpc", &["backend", "error", "admission", "wire", "sandbox", "node", "config", "observe"]),
     (
         "backend",
-        &[
-            "error", "admission", "wire", "sandbox", "egress", "node", "files", "state", "config", "observe",
-            "confine",
-        ],
+        &["error", "admission", "wire", "sandbox", "egress", "node", "files", "state", "config", "observe", "confine"],
     ),
     ("error", &["admission", "wire", "sandbox", "observe"]),
     ("wire", &["sandbox"]),

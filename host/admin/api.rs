@@ -9,6 +9,7 @@ use super::Backends;
 use super::answer;
 use crate::backend::lifecycle::{Force, Intake, Manner};
 use crate::backend::{Backend, Command, Control, Wait};
+use crate::config::units;
 use crate::error::status;
 use crate::wire::admin::{
     CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
@@ -81,12 +82,9 @@ impl Admin for Api {
 
     async fn pin(&self, request: Request<PinRequest>) -> Result<Response<CommandResponse>, Status> {
         let PinRequest { name, digest } = request.into_inner();
-        let code = match digest.strip_prefix("sha256:") {
-            None if digest.is_empty() => None,
-            Some(hex) if hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()) => {
-                Some(hex.to_ascii_lowercase())
-            }
-            _ => return Err(status::malformed("digest must be sha256: and 64 hexadecimal digits, or empty")),
+        let code = match digest.as_str() {
+            "" => None,
+            text => Some(units::digest(text).map_err(|what| status::malformed(&format!("digest: {what}")))?),
         };
         self.command(&name, Command::Pin(code)).await
     }

@@ -168,10 +168,8 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
         problems.add(format!("{place}: a name has letters, digits, and - _ . only, at least one"));
     }
     let sockets = sockets(&section, &place, problems);
-    if let Some(digest) = &section.digest
-        && !is_digest(digest)
-    {
-        problems.add(format!("{place}.digest: write sha256: and 64 hexadecimal digits"));
+    if let Some(digest) = &section.digest {
+        problems.take(&format!("{place}.digest"), units::digest(digest));
     }
     if section.signers.iter().any(|path| !path.is_absolute()) {
         problems.add(format!("{place}.signers: each must be an absolute path of a public key"));
@@ -201,10 +199,6 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
 /// What `component = "…"` and the command line's BACKEND mean.
 pub(crate) fn source(text: &str) -> ComponentSource {
     if text == "local" { ComponentSource::Local } else { ComponentSource::File(PathBuf::from(text)) }
-}
-
-fn is_digest(text: &str) -> bool {
-    text.strip_prefix("sha256:").is_some_and(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn sockets(section: &BackendSection, place: &str, problems: &mut Problems) -> Sockets {

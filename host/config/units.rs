@@ -46,3 +46,13 @@ pub(crate) fn socket(text: &str) -> Result<PathBuf, String> {
     }
     Ok(path.to_owned())
 }
+
+/// The digest of a component: `sha256:` and 64 hexadecimal digits. Gives the digits in lower case.
+///
+/// # Errors
+/// What to write instead.
+pub fn digest(text: &str) -> Result<String, String> {
+    let digits =
+        text.strip_prefix("sha256:").filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
+    digits.map(str::to_ascii_lowercase).ok_or_else(|| "write sha256: and 64 hexadecimal digits".to_owned())
+}

@@ -75,8 +75,8 @@ pub enum NotReady {
     ShuttingDown,
     /// The backend has spoiled a series of calls; so many seconds until one tries again.
     #[error(
-        "the backend has spoiled one call after the other (traps, timeouts or malformed answers) and is left in \
-         peace; one call tries it again {}",
+        "the backend failed call after call (traps, timeouts or malformed answers), so calls are refused for now; \
+         one call tries it again {}",
         soon(*.0)
     )]
     Broken(u64),

@@ -112,17 +112,17 @@ impl CallMeter {
 
     /// A call was answered with this status code.
     pub fn called(&self, method: Metered, code: &'static str, took: Duration) {
-        if code == WELL
-            && let Some(kept) = self.well.get(method.number)
-        {
-            let (calls, durations) = kept.get_or_init(|| metrics().of_calls(&self.backend, method.name, code));
-            calls.inc();
-            durations.observe(took.as_secs_f64());
+        let find = || metrics().of_calls(&self.backend, method.name, code);
+        let found;
+        let kept = self.well.get(method.number).filter(|_| code == WELL);
+        let (calls, durations) = if let Some(kept) = kept {
+            kept.get_or_init(find)
         } else {
-            let (calls, durations) = metrics().of_calls(&self.backend, method.name, code);
-            calls.inc();
-            durations.observe(took.as_secs_f64());
-        }
+            found = find();
+            &found
+        };
+        calls.inc();
+        durations.observe(took.as_secs_f64());
     }
 }
 

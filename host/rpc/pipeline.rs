@@ -64,7 +64,8 @@ pub(super) async fn call<R: Unary>(
     // Shown with debugging only: a span of every call costs more than most calls log.
     let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
     let arrived = Instant::now();
-    let answer = run(front, request.into_inner().folded(), id.clone(), deadline).instrument(span).await;
+    let request = request.into_inner().folded();
+    let answer = run(front, request, id.clone(), (arrived, deadline)).instrument(span).await;
     let answer = answer
         .map(Response::new)
         .map_err(|error| report(Origin { backend: &front.backend, method: R::METHOD, call: &id }, family, &error));
@@ -76,9 +77,9 @@ async fn run<R: Unary>(
     front: &Front,
     request: R,
     id: String,
-    deadline: Deadline,
+    (arrived, deadline): (Instant, Deadline),
 ) -> Result<<R as Call>::Answer, CallError> {
-    let (backend, arrived) = (&front.backend, Instant::now());
+    let backend = &front.backend;
     let permit = admit(front, &request, id).await?;
     let request = request.bounded();
     let work = AssertUnwindSafe(work(Arc::clone(backend), permit, request).in_current_span()).catch_unwind();

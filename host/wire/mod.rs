@@ -4,32 +4,30 @@
 //! a call. Most of it is derived from the contracts while the host is built, because conversions that
 //! are kept by hand rot field by field. What cannot be derived stands in `special`.
 
-/// The gRPC messages, servers and clients.
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated from proto/"
-)]
-pub mod pb {
-    include!(concat!(env!("OUT_DIR"), "/pb.rs"));
+/// Modules with what was generated from proto/, which keeps none of our lints.
+macro_rules! generated {
+    ($($(#[$doc:meta])* $name:ident from $file:literal;)*) => {$(
+        $(#[$doc])*
+        #[allow(
+            missing_docs,
+            unreachable_pub,
+            clippy::all,
+            clippy::pedantic,
+            clippy::allow_attributes_without_reason,
+            rustdoc::all,
+            reason = "generated from proto/"
+        )]
+        pub mod $name {
+            include!(concat!(env!("OUT_DIR"), $file));
+        }
+    )*};
 }
 
-/// The messages, server and client of the operators' service.
-#[allow(
-    missing_docs,
-    unreachable_pub,
-    clippy::all,
-    clippy::pedantic,
-    clippy::allow_attributes_without_reason,
-    rustdoc::all,
-    reason = "generated from proto/drivebay"
-)]
-pub mod admin {
-    include!(concat!(env!("OUT_DIR"), "/drivebay.admin.v1.rs"));
+generated! {
+    /// The gRPC messages, servers and clients.
+    pb from "/pb.rs";
+    /// The messages, server and client of the operators' service.
+    admin from "/drivebay.admin.v1.rs";
 }
 
 mod abilities;

@@ -138,7 +138,7 @@ impl Driver {
         self.watch();
         let backend = Arc::clone(&self.backend);
         loop {
-            self.publish();
+            self.tell_first();
             let wake = self.wake();
             tokio::select! {
                 () = backend.closing() => return,
@@ -301,9 +301,8 @@ impl Driver {
         own.into_iter().chain(again).min().unwrap_or_else(|| Instant::now() + LONGEST)
     }
 
-    /// Answers whoever waits for the first outcome, and takes the picture for all others.
-    fn publish(&mut self) {
-        self.backend.status.store(Arc::new(Status::of(&self.backend.name, &self.machine)));
+    /// Answers whoever waits for the first outcome.
+    fn tell_first(&mut self) {
         let outcome = if self.machine.active().is_some() {
             Ok(())
         } else if self.serves_nothing() {

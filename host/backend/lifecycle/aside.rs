@@ -88,7 +88,7 @@ impl Lifecycle {
         } else {
             effects.push(Effect::EndShadow(number));
         }
-        self.reject_and_let_go(number, &passed.candidate, refusal, effects);
+        self.reject(number, &passed.candidate, refusal, effects);
         Some(number)
     }
 
@@ -171,25 +171,6 @@ impl Lifecycle {
             return;
         }
         self.take_over(at, passed, effects);
-    }
-
-    /// Notes a refusal. One whose calls are ending is let go when they have.
-    fn reject_and_let_go(
-        &mut self,
-        number: Number,
-        candidate: &Candidate,
-        refusal: &Refusal,
-        effects: &mut Vec<Effect>,
-    ) {
-        if self.draining.contains_key(&number) {
-            effects.push(Effect::Drain(number));
-            self.memory.reject(number, refusal);
-            effects.push(Effect::Remember);
-            super::machine::answer(candidate.ticket, Err(refusal.clone()), effects);
-            self.go_on(effects);
-        } else {
-            self.reject(number, candidate, refusal, effects);
-        }
     }
 
     /// The calls of one that was drained have ended. What was refused as a canary stays refused.

@@ -211,7 +211,7 @@ impl Lifecycle {
         }
     }
 
-    /// Notes a refusal and goes on with what waits.
+    /// Notes a refusal and goes on with what waits. One whose calls are ending is let go when they have.
     pub(super) fn reject(
         &mut self,
         number: Number,
@@ -220,7 +220,8 @@ impl Lifecycle {
         effects: &mut Vec<Effect>,
     ) {
         self.memory.reject(number, refusal);
-        effects.push(Effect::Drop(number));
+        let is_draining = self.draining.contains_key(&number);
+        effects.push(if is_draining { Effect::Drain(number) } else { Effect::Drop(number) });
         effects.push(Effect::Remember);
         answer(candidate.ticket, Err(refusal.clone()), effects);
         self.go_on(effects);

@@ -27,6 +27,22 @@ pub(super) struct Ask {
     wrong: BTreeMap<String, String>,
 }
 
+/// Requests that have the same fields.
+macro_rules! requests {
+    ($($name:ident: $request:ident,)*) => {$(
+        pub(super) fn $name(&self) -> r::$request {
+            r::$request {
+                volume_id: self.volume_id.clone(),
+                force: self.force,
+                secrets: self.wrong.clone(),
+                replication_id: self.id.clone(),
+                replication_source: self.source.clone(),
+                ..Default::default()
+            }
+        }
+    )*};
+}
+
 impl Ask {
     /// As the clients of most years ask: a volume is named in the old field as well, so that drivers
     /// of every version can be judged.
@@ -86,37 +102,10 @@ impl Ask {
         }
     }
 
-    pub(super) fn promote(&self) -> r::PromoteVolumeRequest {
-        r::PromoteVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    pub(super) fn demote(&self) -> r::DemoteVolumeRequest {
-        r::DemoteVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
-    }
-
-    pub(super) fn resync(&self) -> r::ResyncVolumeRequest {
-        r::ResyncVolumeRequest {
-            volume_id: self.volume_id.clone(),
-            force: self.force,
-            secrets: self.wrong.clone(),
-            replication_id: self.id.clone(),
-            replication_source: self.source.clone(),
-            ..Default::default()
-        }
+    requests! {
+        promote: PromoteVolumeRequest,
+        demote: DemoteVolumeRequest,
+        resync: ResyncVolumeRequest,
     }
 
     pub(super) fn info(&self) -> r::GetVolumeReplicationInfoRequest {
