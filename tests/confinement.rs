@@ -59,7 +59,7 @@ async fn every_thread_that_may_run_a_guest_has_given_up_its_rights() {
         confinement["capabilities"].as_array().unwrap().iter().map(|name| name.as_str().unwrap()).collect();
     assert_eq!(names, if is_root() { vec!["CAP_DAC_OVERRIDE", "CAP_FOWNER"] } else { vec![] });
     let line = host.log.wait("rights given up", 1).await;
-    assert!(line.text.contains("mount=\"refused: "), "{}", line.text);
+    assert!(line.text.contains("mount=\"impossible: "), "{}", line.text);
     let people = host.told(&["status"]).await;
     assert!(people.contains("a mount is refused"), "{people}");
 }
@@ -100,10 +100,14 @@ async fn a_directory_that_cannot_be_written_any_more_is_refused_in_words() {
             format!("directories = [{{ host = \"{}\", guest = \"/more\", write = true }}]", directory.display());
         file.replace("[backend.grants]\n", &format!("[backend.grants]\n{grant}\n"))
     };
-    std::fs::write(host.file(), granting(system.path())).unwrap();
+    let configure = |text: String| {
+        std::fs::write(host.file(), text).unwrap();
+        kill_process(Pid::from_raw(i32::try_from(host.process()).unwrap()).unwrap(), Signal::HUP).unwrap();
+    };
+    configure(granting(system.path()));
     let line = host.log.wait("refused: ", 1).await;
     assert!(line.text.contains("restart the host") && line.text.contains("surroundings"), "{}", line.text);
-    std::fs::write(host.file(), granting(near.path())).unwrap();
+    configure(granting(near.path()));
     host.log.wait("generation serves", 2).await;
     host.create(&["a"]).await;
 }

@@ -33,7 +33,7 @@ fn say(in_force: &InForce) {
     let InForce { capabilities, no_new_privileges, landlock, seccomp, mount, .. } = in_force;
     let capabilities = if capabilities.is_empty() { "none".to_owned() } else { capabilities.join(" ") };
     let mount = match mount {
-        Attempt::Refused(error) => format!("refused: {error}"),
+        Attempt::Refused(error) => format!("impossible: {error}"),
         Attempt::Possible => "possible".to_owned(),
     };
     let (landlock_words, seccomp_words) = (landlock.words(), seccomp.words());

@@ -42,7 +42,7 @@ fn what_is_wrong_is_said() {
     let (_wanted, unwanted) = Wanted::new().unwrap();
     let broken = run(b"\0asm\x0d\0\x01\0 and no more", &engine(), allowance(), &unwanted);
     assert!(matches!(&broken, Err(LoadError::Broken(words)) if !words.is_empty()), "{broken:?}");
-    let foreign = run(EMPTY, "another engine", allowance(), &unwanted);
+    let foreign = run(EMPTY, "another-engine", allowance(), &unwanted);
     assert!(matches!(&foreign, Err(LoadError::Engine(words)) if words.contains("not the host's")), "{foreign:?}");
 }
 
