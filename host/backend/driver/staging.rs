@@ -81,6 +81,8 @@ impl Driver {
                          component is loaded; restart the host";
             return Err(Refused::Surroundings(words.to_owned()));
         }
+        // First, so that a directory that is not there is said to be that.
+        let files = environment::files(config, &self.jobs)?;
         let in_force = self.environment.in_force.as_ref();
         let written = config.grants.directories.iter().filter(|grant| grant.write);
         if let Some(grant) =
@@ -97,8 +99,7 @@ impl Driver {
             _ => Loader::new(&config.limits)?,
         };
         self.engine = Some((config.limits.clone(), loader.clone()));
-        let (files, egress) =
-            (environment::files(config, &self.jobs)?, environment::egress(config, number.to_string())?);
+        let egress = environment::egress(config, number.to_string())?;
         let shared = environment::Shared { files, egress };
         let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);

@@ -31,6 +31,8 @@ impl Backend<'_> {
             return Err(never_changes(&record));
         }
         if record.role != Role::Primary {
+            // A call before this one may have been cut off before it was said.
+            self.tell_peer(&record);
             return Ok(());
         }
         let peer = self.look_at_peer(&record);

@@ -29,7 +29,11 @@ impl Backend<'_> {
             self.apply_if_whole(&mut record, told)?;
         }
         match decide(Some(&record), &peer, force) {
-            Verdict::Standing => self.look_soon(&record, Step::Tend),
+            Verdict::Standing => {
+                // A call before this one may have been cut off before it was said.
+                self.tell_peer(&record);
+                self.look_soon(&record, Step::Tend)
+            }
             Verdict::Refuse(refusal) => Err(refusal.answer(&record.what())),
             Verdict::Promote => {
                 if force == Force::No {
