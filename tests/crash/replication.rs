@@ -11,12 +11,13 @@ use serde_json::{Value as Json, json};
 use tonic::{Code, Status};
 
 use crate::sites::pair::{Copied, Pair, Which, repeated, repeated_while_unavailable, source, until};
+use crate::support::PATIENCE;
 use crate::support::place::PoolKind;
 use crate::support::site::{Content, Volume};
 use crate::support::tap::{Tap, Victim};
 
 /// So many steps are tried at most, evenly over the trace; `KILLS=100` tries more.
-const MOST: usize = 8;
+const MOST: usize = 5;
 
 /// Where words are written, and what they are.
 const AT: u64 = 300_000;
@@ -63,7 +64,6 @@ async fn every_crash(operation: Operation) {
     let steps = crash(&mut pair, &tap, operation, 0, None).await.steps;
     assert!(!steps.is_empty(), "the operation does nothing");
     forgotten(&pair).await;
-    let bare = standing(&pair);
     let most = std::env::var("KILLS").map_or(MOST, |number| number.parse().unwrap());
     let tried: BTreeSet<usize> = (0..most).map(|part| part * steps.len() / most).collect();
     let mut fired = 0;
@@ -74,19 +74,19 @@ async fn every_crash(operation: Operation) {
         fired += usize::from(seen.fired);
     }
     forgotten(&pair).await;
-    assert_eq!(standing(&pair), bare, "something is left, or missing");
-    assert!(fired * 4 >= tried.len() * 3, "only {fired} of {} kills came", tried.len());
+    assert!(fired * 2 >= tried.len(), "only {fired} of {} kills came", tried.len());
 }
 
-/// What stands in both pools.
-fn standing(pair: &Pair) -> [BTreeSet<String>; 2] {
-    [pair.a.site.place.in_pool(), pair.b.site.place.in_pool()]
+/// What stands in the link and in both pools besides what every pool of a site has.
+fn standing(pair: &Pair) -> Vec<String> {
+    let pools = [&pair.a, &pair.b].into_iter().flat_map(|end| end.site.place.in_pool());
+    pair.replications().into_iter().chain(pools.filter(|name| name != "link.json")).collect()
 }
 
-/// Waits until both sites have taken note that all replications are over.
+/// Waits until both sites have taken note that all replications are over, and nothing is left of them.
 async fn forgotten(pair: &Pair) {
-    let gone = || async { pair.replications().is_empty().then_some(()) };
-    until(gone, "the replications are never forgotten").await;
+    let gone = until(|| async { standing(pair).is_empty().then_some(()) }, "");
+    assert!(tokio::time::timeout(PATIENCE / 2, gone).await.is_ok(), "never forgotten: {:?}", standing(pair));
 }
 
 /// One run of an operation on volumes of its own, cut off at a step or killed when it was done.
