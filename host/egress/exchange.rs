@@ -3,6 +3,7 @@
 
 use std::error::Error;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -41,6 +42,21 @@ pub struct Patience {
     pub pause: Option<Duration>,
 }
 
+/// Whether a request is with its connection: from then on it needs nobody to poll it until its answer is there.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<AtomicBool>);
+
+impl Progress {
+    /// Whether it is.
+    pub fn is_sent(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+
+    fn sent(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+}
+
 /// For whom a request is sent.
 #[derive(Debug)]
 pub struct Ask {
@@ -58,6 +74,8 @@ pub struct Ask {
     pub allowance: Arc<Allowance>,
     /// Whether the guest is still there.
     pub guest: Witness,
+    /// Told when the request is with its connection.
+    pub progress: Progress,
 }
 
 impl Egress {
@@ -106,7 +124,7 @@ impl Egress {
         let said = head.headers.get(header::CONTENT_LENGTH).and_then(|said| said.to_str().ok()?.parse().ok());
         let (body, sent) = up(body, Size { limit: self.limits.request, said }, bounds(), ask.guest.clone());
         let request = outgoing(head, body, decision)?;
-        let (answer, mut checkout) = self.converse(request, decision, times, record).await?;
+        let (answer, mut checkout) = self.converse(request, decision, times, (record, &ask.progress)).await?;
         checkout.sent = sent;
         record.answered(answer.status().as_u16());
         let (head, body) = answer.into_parts();
@@ -127,7 +145,7 @@ impl Egress {
         mut request: Request<Up>,
         decision: &Decision,
         waits: Waits,
-        record: &Record,
+        (record, progress): (&Record, &Progress),
     ) -> Result<(Response<Incoming>, Checkout), EgressError> {
         let route = Route { grant: decision.grant, target: decision.target.clone() };
         loop {
@@ -139,7 +157,9 @@ impl Egress {
                 record.reported(Why::Address);
             }
             let head = (Instant::now() + waits.head).min(waits.ends);
-            match timeout_at(head, checkout.connection.sender.try_send_request(request)).await {
+            let sending = checkout.connection.sender.try_send_request(request);
+            progress.sent();
+            match timeout_at(head, sending).await {
                 Err(_) => return Err(EgressError::Time),
                 Ok(Ok(answer)) => return Ok((answer, checkout)),
                 Ok(Err(mut failed)) => match failed.take_message() {

@@ -56,6 +56,19 @@ pub fn is_reading(method: &Method, headers: &HeaderMap) -> bool {
     (*method == Method::GET || *method == Method::HEAD) && !OVERRIDES.iter().any(|name| headers.contains_key(*name))
 }
 
+/// How long the body is said to be, if it is said; none: it is said in a way that has two readings.
+#[expect(clippy::option_option, reason = "nothing said, and nothing understood")]
+pub fn content_length(headers: &HeaderMap) -> Option<Option<u64>> {
+    let mut said = headers.get_all(header::CONTENT_LENGTH).iter();
+    match (said.next(), said.next()) {
+        (None, _) => Some(None),
+        (Some(length), None) if length.as_bytes().iter().all(u8::is_ascii_digit) => {
+            length.to_str().ok()?.parse().ok().map(Some)
+        }
+        (Some(_), _) => None,
+    }
+}
+
 /// The headers that go out: what the guest may say, and the host that the grant names.
 pub fn headers(mut said: HeaderMap, target: &Target) -> HeaderMap {
     let forbidden: Vec<_> = said.keys().filter(|name| is_forbidden(name)).cloned().collect();

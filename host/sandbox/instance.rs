@@ -94,17 +94,21 @@ impl Live {
         let ends = self.store.data().call.ends;
         let around = Arc::clone(&self.store.data().around);
         let ended = around.ending.notified();
-        let work = std::pin::pin!(work(&mut self.store, &self.instance));
-        let done = tokio::select! {
-            biased;
-            done = tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)) => done,
-            () = ended => return Err(Fault::new(FaultKind::Drained, "its generation's drain time was over")),
+        let done = {
+            let work = std::pin::pin!(work(&mut self.store, &self.instance));
+            tokio::select! {
+                biased;
+                done = tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)) => Some(done),
+                () = ended => None,
+            }
         };
+        self.store.data_mut().leave();
         match done {
-            Ok(Ok(value)) => Ok(Ok(value)),
-            Ok(Err(GuestEnd::Other(error))) => Ok(Err(error)),
-            Ok(Err(GuestEnd::Engine(error))) => Err(Fault::of(&error)),
-            Err(_) => Err(Fault::new(FaultKind::Wall, "while the guest worked on the call")),
+            Some(Ok(Ok(value))) => Ok(Ok(value)),
+            Some(Ok(Err(GuestEnd::Other(error)))) => Ok(Err(error)),
+            Some(Ok(Err(GuestEnd::Engine(error)))) => Err(Fault::of(&error)),
+            Some(Err(_)) => Err(Fault::new(FaultKind::Wall, "while the guest worked on the call")),
+            None => Err(Fault::new(FaultKind::Drained, "its generation's drain time was over")),
         }
     }
 }

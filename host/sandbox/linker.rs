@@ -5,6 +5,7 @@ use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
 
 use super::bindings::Everything;
+use super::imports::http;
 use super::store::HostState;
 
 /// The linker of one engine.
@@ -14,7 +15,7 @@ use super::store::HostState;
 pub(crate) fn build(engine: &Engine) -> wasmtime::Result<Linker<HostState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    wasmtime_wasi_http::p2::add_only_http_to_linker_async(&mut linker)?;
+    http::link(&mut linker)?;
     Everything::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     Ok(linker)
 }

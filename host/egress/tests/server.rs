@@ -18,8 +18,8 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_util::task::TaskTracker;
 
 use crate::egress::{
-    Allowance, Answer, Ask, Egress, EgressError, Grant, HttpLimits, Mode, Patience, Presence, Resolve, Standing,
-    Subject,
+    Allowance, Answer, Ask, Egress, EgressError, Grant, HttpLimits, Mode, Patience, Presence, Progress, Resolve,
+    Standing, Subject,
 };
 
 /// What the server does when a request has come in whole.
@@ -213,6 +213,7 @@ impl Call {
             ends: self.ends,
             allowance: Arc::clone(&self.allowance),
             guest: self.guest.witness(),
+            progress: Progress::default(),
         }
     }
 

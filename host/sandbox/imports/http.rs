@@ -4,16 +4,21 @@
 //! A request that may change something goes on when its guest is ended, as every host operation does: the call's
 //! locks are kept until the other side has answered, or the call's time is over.
 
+mod reply;
+mod request;
+
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderName, Request, Response, uri::Scheme};
-use http_body_util::BodyExt as _;
+use http::{HeaderName, Request, Response};
+use wasmtime::component::Linker;
+use wasmtime_wasi_http::p2::bindings::http::types::{DnsErrorPayload, ErrorCode, TlsAlertReceivedPayload};
 use wasmtime_wasi_http::{
     Error, ForbiddenHeaderFilter, RequestOptions, WasiBody, WasiHttpCtx, WasiHttpCtxView, WasiHttpHooks, WasiHttpView,
 };
 
-use crate::egress::{Allowance, Ask, Down, EgressError, Patience, Presence, Standing, form};
+use self::request::written;
+use crate::egress::{Allowance, Ask, EgressError, Patience, Presence, Progress, Standing, form};
 use crate::sandbox::context::CallContext;
 use crate::sandbox::store::{HostState, Surroundings, View};
 
@@ -24,6 +29,8 @@ const CHUNK: usize = 64 * 1024;
 
 /// How long the engine waits for something that ends with the request.
 type Rest = Box<dyn Future<Output = Result<(), Error>> + Send>;
+/// What the engine would wait for.
+type Sent = Box<dyn Future<Output = Result<(Response<WasiBody>, Rest), Error>> + Send>;
 
 /// The HTTP of one instance.
 #[derive(Debug)]
@@ -32,6 +39,8 @@ pub struct Outgoing {
     call: Arc<CallContext>,
     allowance: Arc<Allowance>,
     guest: Presence,
+    /// Whether there was a request that may have changed something.
+    may_change: bool,
 }
 
 impl Outgoing {
@@ -42,6 +51,7 @@ impl Outgoing {
             call: Arc::clone(call),
             allowance: allowance(around),
             guest: Presence::new(),
+            may_change: false,
         }
     }
 
@@ -68,6 +78,7 @@ impl Outgoing {
             ends: self.call.ends,
             allowance: Arc::clone(&self.allowance),
             guest: self.guest.witness(),
+            progress: Progress::default(),
         }
     }
 }
@@ -79,8 +90,27 @@ pub fn fields() -> WasiHttpCtx {
     fields
 }
 
+/// Everything of `wasi:http` that a guest may import.
+///
+/// # Errors
+/// When two definitions clash, which is a mistake in this crate.
+pub fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    wasmtime_wasi_http::p2::add_only_http_to_linker_async(linker)?;
+    reply::link(linker)
+}
+
 fn allowance(around: &Surroundings) -> Arc<Allowance> {
     Arc::new(Allowance::new(around.limits.crossing_total, around.limits.http.requests))
+}
+
+impl HostState {
+    /// The guest has returned, or is ended.
+    pub fn leave(&mut self) {
+        if self.http.may_change {
+            self.http.may_change = false;
+            reply::leave(&mut self.table);
+        }
+    }
 }
 
 impl WasiHttpView for HostState {
@@ -94,61 +124,37 @@ impl WasiHttpHooks for Outgoing {
         Arc::new(|name: &HeaderName| form::is_forbidden(name))
     }
 
-    /// Refused where it is recorded, with all else.
-    fn is_supported_scheme(&mut self, _: &Scheme) -> bool {
-        true
-    }
-
-    fn set_host_header(&mut self) -> bool {
-        false
-    }
-
     fn p2_outgoing_body_chunk_size(&mut self) -> usize {
         CHUNK
     }
 
-    fn send_request(
-        &mut self,
-        request: Request<WasiBody>,
-        options: Option<RequestOptions>,
-        _: Rest,
-    ) -> Box<dyn Future<Output = Result<(Response<WasiBody>, Rest), Error>> + Send> {
-        let (egress, ask, call) = (Arc::clone(&self.around.egress), self.ask(options), Arc::clone(&self.call));
-        let is_reading = form::is_reading(request.method(), request.headers());
-        let sending = async move { egress.send(request, ask).await };
-        Box::new(async move {
-            let answer =
-                if is_reading { sending.await } else { call.begin(sending).await.unwrap_or(Err(EgressError::Host)) };
-            answer.map(into).map_err(explain)
-        })
+    /// Nobody asks: `reply` has put its own `handle` before the engine's, which makes two tasks of every request.
+    fn send_request(&mut self, _: Request<WasiBody>, _: Option<RequestOptions>, _: Rest) -> Sent {
+        Box::new(async { Err(Error::InternalError(None)) })
     }
 }
 
-fn into(answer: Response<Down>) -> (Response<WasiBody>, Rest) {
-    let answer = answer.map(|body| body.map_err(explain).boxed_unsync());
-    (answer, Box::new(async { Ok(()) }))
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "it stands where errors are mapped")]
-fn explain(error: EgressError) -> Error {
+fn explain(error: &EgressError) -> ErrorCode {
     match error {
-        EgressError::Refused(_) => Error::HttpRequestDenied,
-        EgressError::Address(_) => Error::DestinationIpProhibited,
-        EgressError::Name => Error::DnsError { rcode: None, info_code: None },
-        EgressError::NameTime => Error::DnsTimeout,
-        EgressError::ConnectionRefused => Error::ConnectionRefused,
-        EgressError::Unreachable => Error::DestinationIpUnroutable,
-        EgressError::ConnectTime => Error::ConnectionTimeout,
-        EgressError::Busy => Error::ConnectionLimitReached,
-        EgressError::Certificate => Error::TlsCertificateError,
-        EgressError::Alert(alert) => Error::TlsAlertReceived { alert_id: Some(alert), alert_message: None },
-        EgressError::Tls => Error::TlsProtocolError,
-        EgressError::Time => Error::HttpResponseTimeout,
-        EgressError::Cut => Error::ConnectionTerminated,
-        EgressError::Protocol | EgressError::Unfinished => Error::HttpProtocolError,
-        EgressError::Upgrade => Error::HttpUpgradeFailed,
-        EgressError::RequestSize => Error::HttpRequestBodySize(None),
-        EgressError::ResponseSize => Error::HttpResponseBodySize(None),
-        EgressError::Host => Error::InternalError(None),
+        EgressError::Refused(_) => ErrorCode::HttpRequestDenied,
+        EgressError::Address(_) => ErrorCode::DestinationIpProhibited,
+        EgressError::Name => ErrorCode::DnsError(DnsErrorPayload { rcode: None, info_code: None }),
+        EgressError::NameTime => ErrorCode::DnsTimeout,
+        EgressError::ConnectionRefused => ErrorCode::ConnectionRefused,
+        EgressError::Unreachable => ErrorCode::DestinationIpUnroutable,
+        EgressError::ConnectTime => ErrorCode::ConnectionTimeout,
+        EgressError::Busy => ErrorCode::ConnectionLimitReached,
+        EgressError::Certificate => ErrorCode::TlsCertificateError,
+        EgressError::Alert(alert) => {
+            ErrorCode::TlsAlertReceived(TlsAlertReceivedPayload { alert_id: Some(*alert), alert_message: None })
+        }
+        EgressError::Tls => ErrorCode::TlsProtocolError,
+        EgressError::Time => ErrorCode::HttpResponseTimeout,
+        EgressError::Cut => ErrorCode::ConnectionTerminated,
+        EgressError::Protocol | EgressError::Unfinished => ErrorCode::HttpProtocolError,
+        EgressError::Upgrade => ErrorCode::HttpUpgradeFailed,
+        EgressError::RequestSize => ErrorCode::HttpRequestBodySize(None),
+        EgressError::ResponseSize => ErrorCode::HttpResponseBodySize(None),
+        EgressError::Host => ErrorCode::InternalError(None),
     }
 }

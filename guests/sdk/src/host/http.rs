@@ -104,14 +104,28 @@ impl Request {
     ///
     /// # Errors
     /// Why there is none. A status that says no is an answer.
-    pub fn send(self) -> Result<Response, Error> {
-        let (body, wait) = (self.body.clone(), self.wait);
-        let request = self.written()?;
-        let out = body.is_some().then(|| request.body()).transpose().map_err(|()| Error::Request("body"))?;
+    pub fn send(mut self) -> Result<Response, Error> {
+        let (body, wait) = (self.body.take(), self.wait);
+        let length = body.as_ref().map(Vec::len);
+        let request = self.written(length)?;
+        let mut unsent = None;
+        if let Some(body) = body {
+            let out = request.body().map_err(|()| Error::Request("body"))?;
+            let stream = out.write().map_err(|()| Error::Request("body"))?;
+            // What the host takes at once goes out together with the head, and needs nobody to wait for it.
+            if takes(&stream, body.len()) && stream.write(&body).is_ok() {
+                drop(stream);
+                raw::OutgoingBody::finish(out, None).map_err(Error::Code)?;
+            } else {
+                unsent = Some((out, stream, body));
+            }
+        }
         let answer = outgoing_handler::handle(request, wait.map(options).transpose()?).map_err(Error::Code)?;
-        if let (Some(out), Some(body)) = (out, body) {
+        if let Some((out, stream, body)) = unsent {
             // A body that is not taken has its reason in the answer.
-            if pour(&out.write().map_err(|()| Error::Request("body"))?, &body).is_ok() {
+            let poured = pour(&stream, &body);
+            drop(stream);
+            if poured.is_ok() {
                 raw::OutgoingBody::finish(out, None).map_err(Error::Code)?;
             }
         }
@@ -122,14 +136,17 @@ impl Request {
         }
     }
 
-    fn written(self) -> Result<raw::OutgoingRequest, Error> {
+    fn written(self, length: Option<usize>) -> Result<raw::OutgoingRequest, Error> {
         let mut headers = self.headers;
-        if let Some(body) = &self.body {
-            headers.push(("content-length".to_owned(), body.len().to_string().into_bytes()));
+        if let Some(length) = length {
+            headers.push(("content-length".to_owned(), length.to_string().into_bytes()));
         }
         let headers = raw::Fields::from_list(&headers).map_err(|_| Error::Request("headers"))?;
         let request = raw::OutgoingRequest::new(headers);
-        request.set_method(&self.method).map_err(|()| Error::Request("method"))?;
+        // Unless told otherwise it is a GET.
+        if !matches!(self.method, Method::Get) {
+            request.set_method(&self.method).map_err(|()| Error::Request("method"))?;
+        }
         request.set_scheme(Some(&self.scheme)).map_err(|()| Error::Request("scheme"))?;
         request.set_authority(Some(&self.authority)).map_err(|()| Error::Request("authority"))?;
         request.set_path_with_query(Some(&self.path)).map_err(|()| Error::Request("path"))?;
@@ -156,6 +173,11 @@ fn options(wait: Duration) -> Result<raw::RequestOptions, Error> {
     set.map(|()| options).map_err(|()| Error::Request("wait"))
 }
 
+/// Whether all of a body would be taken without waiting.
+fn takes(stream: &OutputStream, bytes: usize) -> bool {
+    stream.check_write().is_ok_and(|room| usize::try_from(room).unwrap_or(usize::MAX) >= bytes)
+}
+
 /// Writes as much at once as is taken.
 fn pour(stream: &OutputStream, mut rest: &[u8]) -> Result<(), StreamError> {
     while !rest.is_empty() {
@@ -175,19 +197,27 @@ fn read(answer: &raw::IncomingResponse) -> Result<Response, Error> {
     let (status, headers) = (answer.status(), answer.headers().entries());
     let body = answer.consume().map_err(|()| Error::Request("answer"))?;
     let stream = body.stream().map_err(|()| Error::Request("answer"))?;
-    Ok(Response { status, headers, body: drain(&stream)? })
+    let mut answer = Response { status, headers, body: Vec::new() };
+    let length = answer.header("content-length").and_then(|length| length.parse().ok());
+    answer.body = drain(&stream, length)?;
+    Ok(answer)
 }
 
-fn drain(stream: &InputStream) -> Result<Vec<u8>, Error> {
+/// Reads to the end, or as many bytes as the head has promised: then nobody need ask whether there are more.
+fn drain(stream: &InputStream, length: Option<usize>) -> Result<Vec<u8>, Error> {
     let mut body = Vec::new();
     loop {
         match stream.blocking_read(PIECE) {
+            Ok(piece) if body.is_empty() => body = piece,
             Ok(piece) => body.extend(piece),
             Err(StreamError::Closed) => return Ok(body),
             Err(StreamError::LastOperationFailed(error)) => {
                 let code = raw::http_error_code(&error);
                 return Err(Error::Code(code.unwrap_or(ErrorCode::HttpResponseIncomplete)));
             }
+        }
+        if length.is_some_and(|length| body.len() >= length) {
+            return Ok(body);
         }
     }
 }
