@@ -84,7 +84,10 @@ impl Admin for Api {
         let PinRequest { name, digest } = request.into_inner();
         let code = match digest.as_str() {
             "" => None,
-            text => Some(units::digest(text).map_err(|what| status::malformed(&format!("digest: {what}")))?),
+            text => Some(
+                units::digest(text)
+                    .map_err(|_| status::malformed("digest: write sha256: and 64 hexadecimal digits, or nothing"))?,
+            ),
         };
         self.command(&name, Command::Pin(code)).await
     }

@@ -51,7 +51,7 @@ pub(crate) fn socket(text: &str) -> Result<PathBuf, String> {
 ///
 /// # Errors
 /// What to write instead.
-pub fn digest(text: &str) -> Result<String, String> {
+pub(crate) fn digest(text: &str) -> Result<String, String> {
     let digits =
         text.strip_prefix("sha256:").filter(|hex| hex.len() == 64 && hex.bytes().all(|b| b.is_ascii_hexdigit()));
     digits.map(str::to_ascii_lowercase).ok_or_else(|| "write sha256: and 64 hexadecimal digits".to_owned())

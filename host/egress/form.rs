@@ -57,7 +57,6 @@ pub fn is_reading(method: &Method, headers: &HeaderMap) -> bool {
 }
 
 /// How long the body is said to be, if it is said; none: it is said in a way that has two readings.
-#[expect(clippy::option_option, reason = "nothing said, and nothing understood")]
 pub fn content_length(headers: &HeaderMap) -> Option<Option<u64>> {
     let mut said = headers.get_all(header::CONTENT_LENGTH).iter();
     match (said.next(), said.next()) {
