@@ -88,13 +88,12 @@ fn limits() -> Vec<(&'static str, String)> {
         compile_time,
         http,
     } = Limits::default();
-    let HttpLimits { connections, requests, request, response, connect_time, time } = http;
     let WallLimits { read, change, probe, step, recovery, load } = wall;
     let bytes = |bytes: u64| mib(usize::try_from(bytes).unwrap());
     let (quota, waiting) = (Quota::default(), JobLimits::default().waiting);
     assert_eq!(quota.bytes, state, "the two defaults of one limit");
     assert_eq!(JobLimits::default().running, jobs, "the two defaults of one limit");
-    vec![
+    let mut all = vec![
         ("memory of an instance, all memories together", bytes(memory)),
         ("CPU time of a call", seconds(cpu)),
         ("wall time: reading / changing call", format!("{} / {}", seconds(read), seconds(change))),
@@ -122,6 +121,20 @@ fn limits() -> Vec<(&'static str, String)> {
         ("jobs of `files.run-job` at the same time", format!("{jobs}, and {waiting} that wait")),
         ("calls in a row that may end badly", failures.to_string()),
         ("compiling: memory / time", format!("{} / {}", bytes(compile_memory), seconds(compile_time))),
+    ];
+    all.extend(http_limits(&http));
+    all.extend([
+        // Of the wire format (CSI, "Size Limits"), and proved by the checks' own tests.
+        ("names of clients and ids of yours", "128 bytes; node ids 256 bytes".to_owned()),
+        ("a volume's context, all keys and values", "4 KiB".to_owned()),
+    ]);
+    all
+}
+
+fn http_limits(limits: &HttpLimits) -> [(&'static str, String); 4] {
+    let HttpLimits { connections, requests, request, response, connect_time, time } = *limits;
+    let bytes = |bytes: u64| mib(usize::try_from(bytes).unwrap());
+    [
         ("HTTP connections at the same time", count(connections)),
         ("HTTP requests of a call, refused ones included", grouped(requests)),
         ("HTTP: body of a request / of an answer", format!("{} / {}", bytes(request), bytes(response))),
@@ -129,9 +142,6 @@ fn limits() -> Vec<(&'static str, String)> {
             "HTTP: time for a connection / for an answer's head, and between parts of its body",
             format!("{} / {}", seconds(connect_time), seconds(time)),
         ),
-        // Of the wire format (CSI, "Size Limits"), and proved by the checks' own tests.
-        ("names of clients and ids of yours", "128 bytes; node ids 256 bytes".to_owned()),
-        ("a volume's context, all keys and values", "4 KiB".to_owned()),
     ]
 }
 

@@ -11,6 +11,7 @@ mod site;
 
 use std::io;
 use std::path::Path;
+use std::process::ExitCode;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -30,14 +31,18 @@ const ROUNDS: usize = 9;
 const REQUESTS: usize = 500;
 const PATIENCE: Duration = Duration::from_mins(1);
 
-fn main() -> Result<()> {
+fn main() -> Result<ExitCode> {
+    if let Some(ended) = drivebay::cli::part::run() {
+        return Ok(ended);
+    }
     let (figures, heard) = channel();
     // Default logging: lines are made and written, as in a host whose log nobody reads.
     let lines = Lines(Arc::new(Mutex::new(figures)));
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(move || lines.clone()).init();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
     // On a thread of the runtime, as calls are; the thread that waits here is none.
-    runtime.block_on(async { tokio_util::task::TaskTracker::new().spawn(run(heard)).await? })
+    runtime.block_on(async { tokio_util::task::TaskTracker::new().spawn(run(heard)).await? })?;
+    Ok(ExitCode::SUCCESS)
 }
 
 async fn run(heard: Receiver<String>) -> Result<()> {
@@ -129,7 +134,8 @@ impl io::Write for Lines {
 /// A host in this process.
 async fn host(work: &Path, server: &Server) -> Result<Host> {
     let config = Config::parse("bench", &site::configuration(&work.join("inside"), server))?;
-    Host::start(config, None).await
+    let prepared = Host::prepare_unconfined(&config)?;
+    Host::start(config, prepared).await
 }
 
 fn nanoseconds(begin: Instant) -> f64 {
