@@ -46,10 +46,10 @@ pub(super) type Reply = oneshot::Sender<Result<String, Refusal>>;
 /// What a driver hears.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A file came to rest with this digest.
-    AtRest(String),
-    /// A signature came to rest.
-    Signed,
+    /// The file that this turn of watching is about came to rest with this digest.
+    AtRest(u64, String),
+    /// The same of its signature.
+    Signed(u64),
     /// The operator changed the configuration.
     Configured(Box<BackendConfig>),
     Command(Command, Reply),

@@ -75,6 +75,8 @@ struct Driver {
     /// The engine of these limits.
     engine: Option<(Limits, Loader)>,
     watches: Vec<Watch>,
+    /// How often what is watched has changed.
+    turn: u64,
     /// The shadow that has just ended.
     shadowed: Option<Arc<Shadow>>,
     asked: HashMap<Ticket, Reply>,
@@ -113,6 +115,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
         keep,
         engine: None,
         watches: Vec::new(),
+        turn: 0,
         shadowed: None,
         asked: HashMap::new(),
         tickets: 0,
@@ -154,13 +157,15 @@ impl Driver {
 
     async fn hear(&mut self, message: Message) {
         match message {
+            // Of a file that is not meant any more; it was told before its watch was given up.
+            Message::AtRest(turn, _) | Message::Signed(turn) if turn != self.turn => {}
             // The driver's own look was before.
-            Message::AtRest(code) if self.code.as_ref() == Some(&code) => {}
-            Message::AtRest(code) => {
+            Message::AtRest(_, code) if self.code.as_ref() == Some(&code) => {}
+            Message::AtRest(_, code) => {
                 self.code = Some(code);
                 self.offer(Wish::of(Why::File)).await;
             }
-            Message::Signed => self.offer(Wish::of(Why::File)).await,
+            Message::Signed(_) => self.offer(Wish::of(Why::File)).await,
             Message::Configured(config) => self.configure(*config).await,
             Message::Command(command, reply) => self.obey(command, reply).await,
             Message::Staged(number, Ok(generation)) => {
@@ -269,15 +274,17 @@ impl Driver {
     /// Watches the configured file, and its signature where one is demanded.
     fn watch(&mut self) {
         self.watches.clear();
+        self.turn += 1;
+        let turn = self.turn;
         let ComponentSource::File(path) = &self.config.component else { return };
         let own = self.own.clone();
         self.watches.push(Watch::start(path, move |digest| {
-            let _ = own.send(Message::AtRest(digest));
+            let _ = own.send(Message::AtRest(turn, digest));
         }));
         if !self.config.signers.is_empty() {
             let own = self.own.clone();
             self.watches.push(Watch::start(&signature::beside(path), move |_| {
-                let _ = own.send(Message::Signed);
+                let _ = own.send(Message::Signed(turn));
             }));
         }
     }
