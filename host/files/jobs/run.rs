@@ -22,6 +22,10 @@ use std::{
     thread,
 };
 
+/// How nice the thread of a copy is: a ninth of the share of a thread that serves, when both want to run. A copy takes
+/// minutes; a call that is slower for so long is noticed.
+const NICE: i32 = 10;
+
 /// Starts the thread; the job ends at once if there can be none.
 pub(super) fn start(shared: &Arc<Shared>, task: Task) {
     let (on_thread, kept) = (Arc::clone(shared), task.clone());
@@ -53,7 +57,11 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
     let grant = task.directories.resolve(task.job.target(), Access::ReadWrite)?.grant;
     sweep_sometimes(shared, &grant);
     let result = match &*task.job {
-        Job::Copy(job) => copy::run(&work, job),
+        Job::Copy(job) => {
+            // Of this thread alone: the system keeps it a thread. Without it copying is only less polite.
+            let _ = rustix::process::setpriority_process(None, NICE);
+            copy::run(&work, job)
+        }
         Job::MakeFileSystem(job) => mkfs::run(&work, job),
     };
     if let Err(error) = &result {
