@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use http::request::Parts;
-use http::{Request, Response, StatusCode, Version, header};
+use http::{Request, Response, StatusCode, Version};
 use http_body::Body;
 use hyper::body::Incoming;
 use tokio::time::{Instant, timeout_at};
@@ -121,7 +121,7 @@ impl Egress {
         let bounds = || Bounds { allowance: Arc::clone(&ask.allowance), record: Arc::clone(record) };
         let times = Waits::new(&self.limits, ask);
         let (head, body) = request.into_parts();
-        let said = head.headers.get(header::CONTENT_LENGTH).and_then(|said| said.to_str().ok()?.parse().ok());
+        let said = form::content_length(&head.headers).flatten();
         let (body, sent) = up(body, Size { limit: self.limits.request, said }, bounds(), ask.guest.clone());
         let request = outgoing(head, body, decision)?;
         let (answer, mut checkout) = self.converse(request, decision, times, (record, &ask.progress)).await?;
