@@ -69,15 +69,6 @@ impl Host {
         prepared(config, launcher, in_force)
     }
 
-    /// The same for a program that holds a host beside work of its own and needs its rights for that, as benchmarks
-    /// do that mount: nothing is given up, which the host's status says.
-    ///
-    /// # Errors
-    /// When processes for node work are needed and cannot be started.
-    pub fn prepare_unconfined(config: &Config) -> Result<Prepared> {
-        prepared(config, launcher(config)?, InForce::nothing("this program keeps its rights"))
-    }
-
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
     /// one, and the others are served meanwhile.
     ///
@@ -106,6 +97,17 @@ impl Host {
             return Err(error);
         }
         Ok(host)
+    }
+
+    /// Prepares and starts one in a program that has work of its own beside it and needs its rights for that, as
+    /// benchmarks do that mount: nothing is given up, which the host's status says.
+    ///
+    /// # Errors
+    /// As `prepare` and `start`.
+    pub async fn start_unconfined(config: Config) -> Result<Self> {
+        let in_force = InForce::nothing("this program keeps its rights");
+        let prepared = prepared(&config, launcher(&config)?, in_force)?;
+        Self::start(config, prepared).await
     }
 
     async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {

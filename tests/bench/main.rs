@@ -107,9 +107,7 @@ async fn host(work: &Path, name: &str, instances: InstancePolicy) -> Result<Host
     );
     let config = Config::parse(name, &text)?;
     let backends = config.backends.into_iter().map(|backend| BackendConfig { instances, ..backend }).collect();
-    let config = Config { backends, ..config };
-    let prepared = Host::prepare_unconfined(&config)?;
-    Host::start(config, prepared).await
+    Host::start_unconfined(Config { backends, ..config }).await
 }
 
 /// Where the build leaves the guests.

@@ -241,9 +241,7 @@ impl Pair {
             self.link.display(),
             node
         );
-        let config = Config::parse(name, &text)?;
-        let prepared = Host::prepare_unconfined(&config)?;
-        let host = Host::start(config, prepared).await?;
+        let host = Host::start_unconfined(Config::parse(name, &text)?).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Site { front, pool: root.join("pool"), host };
         let listed = || async {

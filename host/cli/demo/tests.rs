@@ -11,9 +11,7 @@ use crate::host::Host;
 const UNPRIVILEGED: NodeWork = NodeWork::Nothing("this is a test");
 
 async fn host(place: &Place) -> Host {
-    let config = config(place, UNPRIVILEGED);
-    let prepared = Host::prepare_unconfined(&config).unwrap();
-    Host::start(config, prepared).await.unwrap()
+    Host::start_unconfined(config(place, UNPRIVILEGED)).await.unwrap()
 }
 
 #[tokio::test]

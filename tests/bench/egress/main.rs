@@ -134,8 +134,7 @@ impl io::Write for Lines {
 /// A host in this process.
 async fn host(work: &Path, server: &Server) -> Result<Host> {
     let config = Config::parse("bench", &site::configuration(&work.join("inside"), server))?;
-    let prepared = Host::prepare_unconfined(&config)?;
-    Host::start(config, prepared).await
+    Host::start_unconfined(config).await
 }
 
 fn nanoseconds(begin: Instant) -> f64 {
