@@ -69,10 +69,7 @@ impl Backend {
             metrics().trapped(&self.name, fault.kind.word());
         }
         let end = CallEnd::of(error);
-        lease.note(end);
-        if end == CallEnd::Bad {
-            self.bad_end.notify_one();
-        }
+        self.note(lease, end);
         self.tell(lease, lease.let_go(end));
         end
     }
@@ -82,10 +79,17 @@ impl Backend {
     pub(super) fn pass(&self, lease: &Lease) -> Result<Turn, NotReady> {
         lease.try_enter().map_err(|again_in| {
             metrics().broken(&self.name);
-            lease.note(CallEnd::Bad);
-            self.bad_end.notify_one();
+            self.note(lease, CallEnd::Bad);
             NotReady::Broken(again_in.div_ceil(1_000))
         })
+    }
+
+    /// Puts an end into the generation's record; a bad one may end its trial.
+    fn note(&self, lease: &Lease, end: CallEnd) {
+        lease.note(end);
+        if end == CallEnd::Bad {
+            self.bad_end.notify_one();
+        }
     }
 
     fn tell(&self, lease: &Lease, change: Change) {

@@ -53,6 +53,8 @@ pub enum LoadError {
 #[derive(Debug, Clone)]
 pub struct Loader {
     engine: Engine,
+    /// Its word on which compiled code it can run.
+    runs: Arc<str>,
     allowance: Allowance,
 }
 
@@ -76,7 +78,7 @@ impl Loader {
     /// `LoadError::Engine`.
     pub fn new(limits: &Limits) -> Result<Self, LoadError> {
         let engine = engine::build(limits).map_err(|e| LoadError::Engine(format!("{e:#}")))?;
-        Ok(Self { engine, allowance: Allowance::of(limits) })
+        Ok(Self { runs: compatibility(&engine).into(), engine, allowance: Allowance::of(limits) })
     }
 
     /// Loads a component. `digest` is the SHA-256 of the bytes, in hexadecimal.
@@ -117,22 +119,20 @@ impl Loader {
 
     fn compiled(&self, bytes: &[u8], unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
         let begin = std::time::Instant::now();
-        let code = compiling::run(bytes, &compatibility(&self.engine), self.allowance, unwanted)?;
+        let code = compiling::run(bytes, &self.runs, self.allowance, unwanted)?;
         metrics().compiled(begin.elapsed());
         Ok(code)
     }
 
     /// What the cache has, if it is ours and for this engine.
     fn find(&self, digest: &str, cache: Option<&CodeCache>) -> Option<Component> {
-        let compatibility = compatibility(&self.engine);
-        let id = CodeId { digest, engine: &compatibility };
+        let id = CodeId { digest, engine: &self.runs };
         cache.and_then(|cache| cache.find(id)).and_then(|code| self.map(&code))
     }
 
     /// Keeps code that was made for this engine just now, and loads it.
     fn adopt(&self, code: &[u8], digest: &str, cache: Option<&CodeCache>) -> Result<Component, LoadError> {
-        let compatibility = compatibility(&self.engine);
-        let id = CodeId { digest, engine: &compatibility };
+        let id = CodeId { digest, engine: &self.runs };
         let kept = cache.and_then(|cache| {
             cache
                 .keep(id, code)

@@ -1,6 +1,7 @@
 //! Making a generation beside the one that serves: reading, loading, keeping the component. All of it is a
 //! task of its own, whose end is a message.
 
+use std::path::Path;
 use std::sync::Arc;
 
 use super::{Driver, Held, Message, keep, trust};
@@ -84,10 +85,8 @@ impl Driver {
         // First, so that a directory that is not there is said to be that.
         let files = environment::files(config, &self.jobs)?;
         let in_force = self.environment.in_force.as_ref();
-        let written = config.grants.directories.iter().filter(|grant| grant.write);
-        if let Some(grant) =
-            written.into_iter().find(|grant| in_force.is_some_and(|it| !it.allows_writing(&grant.host)))
-        {
+        let given_up = |path: &Path| in_force.is_some_and(|it| !it.allows_writing(path));
+        if let Some(grant) = config.grants.directories.iter().find(|grant| grant.write && given_up(&grant.host)) {
             let words = format!(
                 "{} is granted for writing, and the host has given up writing there when it started; restart the host",
                 grant.host.display()
