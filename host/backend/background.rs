@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis};
+use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis, translated};
 use super::{Backend, call_id};
 use crate::admission::budget::Share;
 use crate::admission::locks::HolderKind;
@@ -71,12 +71,11 @@ pub(super) async fn run(backend: Arc<Backend>) {
 /// Milliseconds since the runner began, so that the schedule has no clock of its own.
 struct Clock {
     begin: Instant,
-    wall: SystemTime,
 }
 
 impl Clock {
     fn new() -> Self {
-        Self { begin: Instant::now(), wall: SystemTime::now() }
+        Self { begin: Instant::now() }
     }
 
     fn now(&self) -> u64 {
@@ -88,11 +87,12 @@ impl Clock {
         self.begin.checked_add(Duration::from_millis(time)).unwrap_or_else(|| Instant::now() + ASK_EVERY)
     }
 
-    /// A moment of the wall clock; everything before the start of the runner is 0.
+    /// A moment of the wall clock.
     fn of(&self, instant: WitInstant) -> u64 {
         let seconds = u64::try_from(instant.seconds).unwrap_or(0);
-        let moment = UNIX_EPOCH + Duration::new(seconds.min(u64::MAX >> 2), instant.nanoseconds.min(999_999_999));
-        moment.duration_since(self.wall).map_or(0, millis)
+        let moment = Duration::new(seconds.min(u64::MAX >> 2), instant.nanoseconds.min(999_999_999));
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        translated(moment, wall, self.now())
     }
 }
 

@@ -148,6 +148,16 @@ impl Schedule {
     }
 }
 
+/// When a moment of the wall clock is by the clock of the schedule, while the two show `wall` and `now`: as far from
+/// now as it is by the wall. So a wall clock that is set while the host runs delays nothing for longer than until the
+/// backend is asked again.
+pub(crate) fn translated(moment: Duration, wall: Duration, now: u64) -> u64 {
+    match moment.checked_sub(wall) {
+        Some(ahead) => now.saturating_add(millis(ahead)),
+        None => now.saturating_sub(millis(wall.saturating_sub(moment))),
+    }
+}
+
 /// A span in the clock of the schedule.
 pub(crate) fn millis(span: Duration) -> u64 {
     u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
@@ -165,6 +175,23 @@ mod tests {
 
     fn ids(works: &[Work]) -> Vec<&str> {
         works.iter().map(|w| w.id.as_str()).collect()
+    }
+
+    #[test]
+    fn moments_are_as_far_away_as_by_the_wall_whatever_was_set_meanwhile() {
+        let at = Duration::from_secs;
+        for (moment, wall, now, expected) in [
+            (at(1_000), at(1_000), 5_000, 5_000),
+            (at(1_003), at(1_000), 5_000, 8_000),
+            (at(998), at(1_000), 5_000, 3_000),
+            (at(0), at(1_000), 5_000, 0),
+            // An hour was added to the wall clock since the runner began: what is due is due.
+            (at(4_600), at(4_600), 5_000, 5_000),
+            // A far future stays one.
+            (Duration::MAX, at(1_000), 5_000, u64::MAX),
+        ] {
+            assert_eq!(translated(moment, wall, now), expected, "{moment:?} {wall:?}");
+        }
     }
 
     #[test]
