@@ -9,9 +9,10 @@ use drivebay_sdk::replication::DemoteRequest;
 use drivebay_sdk::{Error, Reason, Result};
 
 use super::record::{Kind, Mark, ReplicationRecord, Role};
-use super::standing::{Peer, has_arrived, is_superseded};
+use super::standing::{Peer, complaint_about, has_arrived, is_stranded, is_superseded};
 use super::store::Step;
 use super::terms::Mode;
+use super::wire::RoleText;
 use crate::backend::Backend;
 use crate::pool::Progress;
 use crate::{pool::Section, refusal};
@@ -85,17 +86,29 @@ impl Backend<'_> {
 
     /// The mark that the contents are at: that of a cut that still shows them, or a new one.
     fn last_cut(&self, record: &mut ReplicationRecord, peer: Option<&Peer>) -> Result<Mark> {
-        let newest = record.sending.as_ref().map(|sending| sending.mark).or(record.base);
-        if let Some(mark) = newest
+        let told = peer.and_then(|peer| peer.told.role());
+        if let Some(mark) = self.newest_mark(record, told)?
             && self.is_unchanged_since(record, mark)?
         {
             return Ok(mark);
         }
-        let told = peer.and_then(|peer| peer.told.role());
         if self.cut_next(record, told)? == Progress::UnderWay {
             return Err(refusal::ask_again("the last cut of", &record.what()));
         }
         record.sending.as_ref().map(|sending| sending.mark).ok_or_else(|| Error::unavailable("the cut is gone"))
+    }
+
+    /// The newest mark that the peer has or can still take; none: there is none. What has arrived since somebody looked
+    /// is taken note of, or the next cut would build on what the peer no longer has, or travel whole.
+    fn newest_mark(&self, record: &mut ReplicationRecord, told: Option<&RoleText>) -> Result<Option<Mark>> {
+        let (Some(sending), Some(told)) = (record.sending.clone(), told) else {
+            return Ok(record.sending.as_ref().map(|sending| sending.mark).or(record.base));
+        };
+        if has_arrived(told, sending.mark) {
+            self.close_sending(record, &sending)?;
+            return Ok(record.base);
+        }
+        Ok(Some(sending.mark).filter(|_| !is_stranded(&sending, told)))
     }
 
     /// As `last_cut`, and waits until the peer has it. `unavailable`: it is silent (then nothing is
@@ -107,23 +120,34 @@ impl Backend<'_> {
             let message = format!("the peer of {} is silent, so the last cut cannot reach it", record.what());
             return Err(Error::unavailable(message).with_reason(Reason::PeerUnreachable));
         }
-        let mark = self.last_cut(record, Some(&peer))?;
-        self.tell_peer(record);
-        self.look_soon(record, Step::Move)?;
+        let mut mark = self.offer_last_cut(record, &peer)?;
         for _ in 0..MOST_LOOKS {
-            let told = self.look_at_peer(record)?;
-            if told.told.role().is_some_and(|told| has_arrived(told, mark)) {
+            let peer = self.look_at_peer(record)?;
+            let told = peer.told.role();
+            if told.is_some_and(|told| has_arrived(told, mark)) {
                 if let Some(sending) = record.sending.clone() {
                     self.close_sending(record, &sending)?;
                 }
                 return Ok(mark);
             }
-            if self.is_out_of_time() || !told.heard {
-                break;
+            match (&record.sending, told) {
+                (Some(sending), Some(told)) if is_stranded(sending, told) => {
+                    mark = self.offer_last_cut(record, &peer)?;
+                }
+                // It is sent again by the background, which cannot while this call holds the source.
+                (Some(sending), Some(told)) if complaint_about(sending, told).is_some() => break,
+                _ if self.is_out_of_time() || !peer.heard => break,
+                _ => self.host.pause(LOOK),
             }
-            self.host.pause(LOOK);
         }
         Err(refusal::ask_again("sending the last cut of", &record.what()))
+    }
+
+    fn offer_last_cut(&self, record: &mut ReplicationRecord, peer: &Peer) -> Result<Mark> {
+        let mark = self.last_cut(record, Some(peer))?;
+        self.tell_peer(record);
+        self.look_soon(record, Step::Move)?;
+        Ok(mark)
     }
 }
 

@@ -81,6 +81,18 @@ pub(super) fn unanswered(own: &ReplicationRecord, peer: &RoleText) -> Option<u64
     (!answered).then_some(wish)
 }
 
+/// Whether the other side can never take a transfer, because what it builds on is gone there: an earlier one was put
+/// in its place after this one was made.
+pub(super) fn is_stranded(sending: &Sending, peer: &RoleText) -> bool {
+    !has_arrived(peer, sending.mark) && sending.base.is_some_and(|base| !peer.holds.contains(&base))
+}
+
+/// Why the other side has refused a transfer, if it has.
+pub(super) fn complaint_about<'a>(sending: &Sending, peer: &'a RoleText) -> Option<&'a str> {
+    let complaint = peer.complaint.as_ref().filter(|complaint| complaint.mark == sending.mark)?;
+    Some(&complaint.why)
+}
+
 /// Whether the other side has all of a transfer.
 pub(super) fn has_arrived(peer: &RoleText, mark: Mark) -> bool {
     peer.image == Some(mark)

@@ -7,7 +7,9 @@ use drivebay_sdk::Result;
 
 use super::record::{Kind, ReplicationRecord, Role, Sending, Synced};
 use super::schedule::next_due;
-use super::standing::{Peer, Told, accepts, claims, has_arrived, is_superseded, unanswered};
+use super::standing::{
+    Peer, Told, accepts, claims, complaint_about, has_arrived, is_stranded, is_superseded, unanswered,
+};
 use super::store::Step;
 use super::wire::RoleText;
 use crate::backend::Backend;
@@ -166,13 +168,17 @@ impl Backend<'_> {
             self.close_sending(record, &sending)?;
             return Ok(None);
         }
-        if let Some(complaint) = told.complaint.as_ref().filter(|complaint| complaint.mark == sending.mark) {
-            return self.resend(record, told, &complaint.why).map(Some);
+        if let Some(why) = complaint_about(&sending, told) {
+            let words = format!("the peer refused a transfer, it is sent again: {why}");
+            return self.resend(record, told, words).map(Some);
         }
         if unanswered(record, told).is_some() || (record.role != Role::Primary && claims(told)) {
             record.sending = None;
             self.save(record)?;
             return Ok(None);
+        }
+        if is_stranded(&sending, told) {
+            return self.resend(record, told, String::new()).map(Some);
         }
         let sent = self.sent(record, &sending)?;
         if !sent.trouble.is_empty() {
@@ -181,8 +187,8 @@ impl Backend<'_> {
         Ok(Some(if sent.closed { (Step::Tend, AGAIN) } else { (Step::Move, 0) }))
     }
 
-    /// The peer has refused a transfer: the contents travel again under another mark.
-    fn resend(&self, record: &mut ReplicationRecord, told: &RoleText, why: &str) -> Result<Next> {
+    /// The peer cannot take a transfer: the contents travel again under another mark. `words`: what is wrong, if anything.
+    fn resend(&self, record: &mut ReplicationRecord, told: &RoleText, words: String) -> Result<Next> {
         record.sending = None;
         let next = match self.cut_next(record, Some(told)) {
             Ok(Progress::Done) => (Step::Move, 0),
@@ -196,7 +202,7 @@ impl Backend<'_> {
             record.closing = Some(sending.mark);
             record.image = Some(sending.mark);
         }
-        record.trouble = format!("the peer refused a transfer, it is sent again: {why}");
+        record.trouble = words;
         self.save(record)?;
         Ok(next)
     }

@@ -84,6 +84,37 @@ fn demoting() {
     try_all(&Case { at_a: true, request: |sites, id, _| sites.a.demote(volume(id)), prepare });
 }
 
+/// A transfer lies whole in the link, the peer has not taken it, and the source has changed again. The peer takes it
+/// while the last cut, which was made without knowing so, is not yet offered: the two do not wait for each other.
+#[test]
+fn demoting_while_the_peer_takes_what_came_before() {
+    for steps in 0..400 {
+        let sites = Sites::new();
+        let (id, copy) = sites.replicated(&[("schedulingInterval", "1m")]);
+        due(&sites, &id, &copy);
+        sites.work_alone(&sites.a, 4);
+        write(&sites.a, &id, 300_000, b"what came after it");
+        sites.a.die_after(steps);
+        let asked = sites.a.demote(volume(&id));
+        sites.work_alone(&sites.b, 4);
+        let died = sites.a.is_dead();
+        sites.a.restart();
+        sites.a.recover().unwrap();
+        asked.or_else(|_| sites.a.demote(volume(&id))).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+        let copied = sites.a.moved_to("sites");
+        sites.work(70);
+        sites.b.promote(volume(&copy), false).unwrap_or_else(|error| panic!("after {steps} steps: {error:?}"));
+        assert_eq!(contents(&sites.b, &copy), contents(&sites.a, &id), "after {steps} steps");
+        let copied = sites.a.moved_to("sites") - copied;
+        // Died before it cut anything, it learns of the arrival in time for the cut to build on it.
+        assert!(steps > 0 || copied <= 8_192, "{copied} bytes went, and two blocks had changed");
+        if !died {
+            return;
+        }
+    }
+    panic!("it never gets through");
+}
+
 fn demoted(sites: &Sites, id: &str, _: &str) {
     write(&sites.a, id, 200_000, b"the last cut");
     sites.a.demote(volume(id)).unwrap();

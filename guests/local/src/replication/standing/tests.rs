@@ -85,3 +85,13 @@ proptest! {
         prop_assert!(!accepts(&newer, &primary(1, None), &offer));
     }
 }
+
+#[test]
+fn a_transfer_is_stranded_when_its_base_was_replaced() {
+    let (copy, next) = (told(Role::Secondary, 1, Some(mark(1, 5))), offer(mark(1, 6), Some(mark(1, 5)), None));
+    assert!(!is_stranded(&next, &copy));
+    let overtaken = told(Role::Secondary, 1, Some(mark(1, 6)));
+    assert!(is_stranded(&offer(mark(1, 7), Some(mark(1, 5)), None), &overtaken));
+    assert!(!is_stranded(&next, &overtaken), "it has arrived");
+    assert!(!is_stranded(&offer(mark(1, 7), None, None), &overtaken), "it needs no base");
+}
