@@ -52,6 +52,29 @@ async fn backends_come_change_and_go_alone() {
     assert_eq!(serving(&host, "a").await, version(1));
 }
 
+/// The configuration is read again for news of another backend: what a command has said of this one stays.
+#[tokio::test]
+async fn a_command_outlasts_news_of_others() {
+    let (shelf, host) = host(Options::default()).await;
+    let next = shelf.beside("next.wasm");
+    std::fs::write(&next, tester(2, "good")).unwrap();
+    host.told(&["reload", "under-test", "--component", &next.display().to_string(), "--wait"]).await;
+    let directory = host.file().parent().unwrap().to_owned();
+    let alone = std::fs::read_to_string(host.file()).unwrap();
+    std::fs::write(host.file(), format!("{alone}\n{}", second(&shelf, &directory, ""))).unwrap();
+    host.log.wait("generation serves backend=\"second\"", 1).await;
+    // An answer to this comes after the file's word was heard.
+    host.told(&["reload", "under-test", "--wait"]).await;
+    assert_eq!(serving(&host, "a").await, version(2), "what the command has named");
+    assert_eq!(host.log.with("generation serves backend=\"under-test\"").len(), 2);
+
+    // News of this very backend are the operator's newer word.
+    let word = alone.replacen("settings = {", "settings = { a = \"1\"", 1);
+    std::fs::write(host.file(), word).unwrap();
+    host.log.wait("generation serves backend=\"under-test\"", 3).await;
+    assert_eq!(serving(&host, "b").await, version(1), "what the file names");
+}
+
 /// Calls on one connection until it is told to stop; how many.
 fn steady(connection: Lasting, done: &Arc<AtomicBool>) -> JoinSet<usize> {
     let (mut lane, done) = (JoinSet::new(), Arc::clone(done));

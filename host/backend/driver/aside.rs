@@ -9,8 +9,9 @@ use crate::backend::lifecycle::{Input, Number, Tally};
 impl Driver {
     pub(super) fn shadow(&mut self, number: Number) {
         let Some(generation) = self.generation(number) else { return };
-        tracing::info!(backend = self.backend.name, generation = number.0, "shadow: it hears what is asked");
         self.backend.shadow.store(Some(Arc::new(Shadow::new(generation))));
+        self.publish();
+        tracing::info!(backend = self.backend.name, generation = number.0, "shadow: it hears what is asked");
     }
 
     /// Calls that are still being compared are not waited for.
@@ -36,9 +37,10 @@ impl Driver {
 
     pub(super) fn canary(&self, number: Number, percent: u8) {
         let Some(generation) = self.generation(number) else { return };
-        tracing::info!(backend = self.backend.name, generation = number.0, percent, "canary: it serves a share");
         generation.serve();
         self.backend.canary.store(Some(Arc::new(Canary::new(generation, percent))));
+        self.publish();
+        tracing::info!(backend = self.backend.name, generation = number.0, percent, "canary: it serves a share");
     }
 
     pub(super) fn tally(&self, number: Number) -> Tally {

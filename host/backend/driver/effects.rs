@@ -31,8 +31,8 @@ impl Driver {
         if changed {
             self.keep.remember(self.machine.memory()).await;
         }
+        self.publish();
         self.tell_refusal();
-        self.backend.status.store(Arc::new(Status::of(&self.backend.name, &self.machine)));
         for (ticket, answer) in answers {
             if let Some(reply) = self.asked.remove(&ticket) {
                 // Whoever asked may have gone away.
@@ -62,6 +62,11 @@ impl Driver {
             // Done when all others are.
             Effect::Remember | Effect::Answer(..) => {}
         }
+    }
+
+    /// Lets operators see how it stands. First, wherever something is said: who has read it in the log asks next.
+    pub(super) fn publish(&self) {
+        self.backend.status.store(Arc::new(Status::of(&self.backend.name, &self.machine)));
     }
 
     /// Says a refusal once.
@@ -95,6 +100,7 @@ impl Driver {
         }
         let (version, digest) = (facts.version.clone(), generation.digest.clone());
         self.backend.activate(generation);
+        self.publish();
         metrics().swapped(&self.backend.name);
         tracing::info!(backend = self.backend.name, generation = number.0, version, digest, "generation serves");
         if connections == Connections::Close {

@@ -64,7 +64,9 @@ impl Wish {
 struct Driver {
     backend: Arc<Backend>,
     environment: Environment,
-    /// What the operator wants.
+    /// What the operator has written down.
+    configured: Arc<BackendConfig>,
+    /// What the operator wants: that, or since then another component by a command.
     config: Arc<BackendConfig>,
     /// The digest of the configured file, once it was read.
     code: Option<String>,
@@ -126,6 +128,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
         told,
         lives: false,
         again: (Instant::now() + AGAIN, AGAIN),
+        configured: Arc::clone(&config),
         config,
     };
     backend.detach(driver.run(messages));
@@ -193,13 +196,15 @@ impl Driver {
         held.is_none_or(|generation| generation.is_idle())
     }
 
-    /// Takes over what the operator wants from now on.
+    /// Takes over what the operator wants from now on. What has not changed since it was written down takes nothing
+    /// back that a command has said: the file may have been read again for something else.
     async fn configure(&mut self, config: BackendConfig) {
-        if config == *self.config {
+        if config == *self.configured {
             return;
         }
         let moved = config.component != self.config.component || config.signers != self.config.signers;
-        self.config = Arc::new(config);
+        self.configured = Arc::new(config);
+        self.config = Arc::clone(&self.configured);
         self.backend.config.store(Arc::clone(&self.config));
         self.machine.set_terms(terms(&self.config));
         if moved {
