@@ -294,8 +294,8 @@ impl Vanishing {
         self.calls_are_refused(&volume, &snapshot).await;
         looks(&self.pool);
 
-        back(&self.pool);
         let good = self.host.log.with("to=Ready").len();
+        back(&self.pool);
         self.host.log.wait("to=Ready", good + 1).await;
         assert_eq!(self.probe().await, Some(true));
         assert_eq!(listed(&mut client).await, before);
