@@ -224,7 +224,8 @@ impl Pair {
             fs::create_dir_all(&pool)?;
             File::create(&image)?.set_len(24 * GIB)?;
             run(Command::new("mkfs.xfs").arg("-q").arg(&image))?;
-            run(Command::new("mount").args(["-o", "loop"]).arg(&image).arg(&pool))?;
+            let device = attach(&image)?;
+            run(Command::new("mount").arg(device).arg(&pool))?;
         }
         Ok(pair)
     }
@@ -257,9 +258,18 @@ impl Drop for Pair {
     fn drop(&mut self) {
         for name in ["a", "b"] {
             // Nothing is left to be told of it.
-            let _ = Command::new("umount").arg("-l").arg(self.root.path().join(name).join("pool")).status();
+            let _ = Command::new("umount").arg("-d").arg("-l").arg(self.root.path().join(name).join("pool")).status();
         }
     }
+}
+
+/// A block device of an image, which goes when it is unmounted. It reads and writes past the page cache of the file
+/// system that the image lies in: through it, a flush of either pool would wait for what the other has written, as no
+/// two disks do.
+fn attach(image: &Path) -> Result<PathBuf> {
+    let said = Command::new("losetup").args(["--direct-io=on", "--show", "-f"]).arg(image).output()?;
+    ensure!(said.status.success(), "losetup: {}", String::from_utf8_lossy(&said.stderr));
+    Ok(PathBuf::from(String::from_utf8(said.stdout)?.trim()))
 }
 
 /// A host on one of the pools.
