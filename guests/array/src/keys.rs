@@ -1,0 +1,33 @@
+//! Rotating the key of a volume.
+//!
+//! Each rotation has a name of its own, so one whose answer was lost is found again and not done twice.
+
+use drivebay_sdk::Result;
+use drivebay_sdk::key_rotation::RotateKeyRequest;
+use serde::Serialize;
+
+use crate::array::{Volume, hex};
+use crate::backend::{Backend, random};
+use crate::refusal::answered;
+use crate::volume::path_of;
+
+#[derive(Serialize)]
+struct Rotation<'a> {
+    name: &'a str,
+    key: Option<&'a str>,
+}
+
+impl Backend {
+    /// `key-rotation.rotate-key`.
+    pub(crate) fn rotate_key(&self, request: &RotateKeyRequest) -> Result<()> {
+        let array = self.changing(&request.secrets)?;
+        crate::snapshot::no_parameters(&request.parameters)?;
+        let name = hex(&random()?);
+        let rotation = Rotation { name: &name, key: request.encryption_key.as_deref() };
+        let path = format!("{}/key", path_of(&request.volume_id));
+        let is_done = |volume: &Volume| volume.key.rotation.as_deref() == Some(name.as_str());
+        let look = || Ok(array.find_volume(&request.volume_id)?.filter(is_done));
+        answered(array.settle(|array| array.send("POST", &path, Some(&rotation)), look))?;
+        Ok(())
+    }
+}
