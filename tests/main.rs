@@ -7,6 +7,8 @@
 #[cfg(test)]
 mod addons;
 #[cfg(test)]
+mod arrays;
+#[cfg(test)]
 mod background;
 #[cfg(test)]
 mod bad_input;

@@ -4,7 +4,7 @@
 //! it is the host's and the backend's own work on disks and mounts that must not say them.
 
 mod addons;
-mod search;
+pub mod search;
 
 use std::path::{Path, PathBuf};
 
@@ -252,7 +252,7 @@ async fn ends(run: &mut Run, volume: &str, snapshot: &str, group: &str) {
 }
 
 /// Everything that the host has written down.
-fn files_below(directory: &Path) -> Vec<PathBuf> {
+pub fn files_below(directory: &Path) -> Vec<PathBuf> {
     let (mut found, mut folders) = (Vec::new(), vec![directory.to_owned()]);
     while let Some(folder) = folders.pop() {
         // Background work makes and removes some meanwhile.

@@ -34,12 +34,12 @@ mount_group = "1234"
 /// Without a second site nothing can be replicated; those rules run with two.
 const ONE_SITE: &str = "cannot = [\"EnableVolumeReplication\"]\n";
 
-/// What no backend of this tree can show, and why; `liar` shows it.
+/// What the backends that are judged here cannot show, and why; `liar` shows it, and `.ci/array` what its array can.
 const NOT_HERE: [(&str, &str); 5] = [
-    ("G-14", "the groups of every backend here delete their volumes"),
+    ("G-14", "the groups of every backend here delete their volumes; those of `array` keep them"),
     ("X-93", "every backend here that grows volumes grows them online"),
     ("X-94", "every backend here that grows volumes has a node that grows them"),
-    ("X-120", "no backend here rotates keys"),
+    ("X-120", "no backend here rotates keys; `array` does"),
     ("R-11", "eight calls at once need not meet"),
 ];
 

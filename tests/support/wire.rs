@@ -1,5 +1,7 @@
 //! Calls with bytes instead of messages, to any path: what no generated client would send.
 
+use std::time::Duration;
+
 use prost::Message;
 use prost_reflect::{DescriptorPool, DynamicMessage, MethodDescriptor};
 use serde_json::Value as Json;
@@ -25,10 +27,23 @@ pub async fn call(
     method: &MethodDescriptor,
     request: &DynamicMessage,
 ) -> Result<Vec<DynamicMessage>, Status> {
+    call_within(channel, method, request, None).await
+}
+
+/// The same with a deadline of the client's.
+pub async fn call_within(
+    channel: Channel,
+    method: &MethodDescriptor,
+    request: &DynamicMessage,
+    within: Option<Duration>,
+) -> Result<Vec<DynamicMessage>, Status> {
     let path = format!("/{}/{}", method.parent_service().full_name(), method.name());
     let mut client = tonic::client::Grpc::new(channel);
     client.ready().await.expect("the host listens");
-    let request = Request::new(request.encode_to_vec());
+    let mut request = Request::new(request.encode_to_vec());
+    if let Some(within) = within {
+        request.set_timeout(within);
+    }
     let mut stream = client.server_streaming(request, path.parse().unwrap(), Bytes).await?.into_inner();
     let mut messages = Vec::new();
     while let Some(bytes) = stream.message().await? {
