@@ -32,7 +32,7 @@ pub use pool::{Pool, is_root, run};
 
 /// How long anything may take that is waited for. Far more than it takes: machines are shared, and
 /// what never happens ends here in words instead of hanging.
-pub const PATIENCE: Duration = Duration::from_secs(30);
+pub const PATIENCE: Duration = Duration::from_mins(2);
 
 /// The error of a call that must fail.
 #[track_caller]
