@@ -12,6 +12,7 @@ use super::fault::{Fault, FaultKind};
 use super::limits::Limits;
 use super::meter::{Meter, Metered};
 use super::store::{HostState, Surroundings};
+use super::turns;
 
 /// A component that is loaded and linked, ready to be instantiated.
 #[derive(Clone)]
@@ -140,7 +141,11 @@ fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
     let (meter, cpu) = (Meter::new(), limits.cpu);
     let of_callback = Arc::clone(&meter);
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
-        Ok(if of_callback.spent() >= cpu { UpdateDeadline::Interrupt } else { UpdateDeadline::Yield(1) })
+        Ok(match of_callback.spent() {
+            spent if spent >= cpu => UpdateDeadline::Interrupt,
+            spent if spent < turns::FREE => UpdateDeadline::Yield(1),
+            _ => UpdateDeadline::YieldCustom(1, Box::pin(Arc::clone(of_callback.place()).queue())),
+        })
     });
     meter
 }

@@ -8,6 +8,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use super::turns::Place;
+
 /// The time of one call: that of the turns it has had, and that of the turn it is in. Only the thread
 /// that runs the guest writes it.
 #[derive(Debug)]
@@ -17,12 +19,15 @@ pub(super) struct Meter {
     spent: AtomicU64,
     /// In nanoseconds since `origin`.
     turn_began: AtomicU64,
+    /// Needed when it computes for long, and left when a turn ends.
+    place: Arc<Place>,
 }
 
 impl Meter {
     /// Nothing spent yet; the first turn begins now.
     pub(super) fn new() -> Arc<Self> {
-        Arc::new(Self { origin: Instant::now(), spent: AtomicU64::new(0), turn_began: AtomicU64::new(0) })
+        let (spent, turn_began) = (AtomicU64::new(0), AtomicU64::new(0));
+        Arc::new(Self { origin: Instant::now(), spent, turn_began, place: Arc::default() })
     }
 
     /// Nothing spent again: the instance's next call begins. To be told between turns.
@@ -35,6 +40,11 @@ impl Meter {
         Duration::from_nanos(self.spent.load(Ordering::Relaxed)) + self.turn()
     }
 
+    /// Its place among those that compute for long.
+    pub(super) const fn place(&self) -> &Arc<Place> {
+        &self.place
+    }
+
     fn turn(&self) -> Duration {
         self.origin.elapsed().saturating_sub(Duration::from_nanos(self.turn_began.load(Ordering::Relaxed)))
     }
@@ -45,6 +55,7 @@ impl Meter {
 
     fn end_turn(&self) {
         self.spent.fetch_add(nanoseconds(self.turn()), Ordering::Relaxed);
+        self.place.leave();
     }
 }
 

@@ -19,6 +19,7 @@ pub mod memory;
 mod meter;
 pub mod own;
 pub mod store;
+mod turns;
 
 /// The engine's types that the generated bridge needs.
 pub mod engine_types {

@@ -1,0 +1,89 @@
+//! Which of the guests that compute for long may go on: fewer at once than the runtime has threads, so that a call that
+//! takes little never waits for one of them to reach its next tick. Owns the places and who has one; how long a guest has
+//! computed is the meter's to know, and whether that is too long the limit's.
+
+use std::num::NonZero;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::Duration;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::epoch::TICK;
+
+/// What a call may compute before it needs a place: more than most calls take altogether.
+pub(super) const FREE: Duration = TICK.saturating_mul(2);
+
+/// One less than the threads of the runtime, which has as many as there are processors.
+static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();
+
+fn places() -> Arc<Semaphore> {
+    let made = || {
+        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
+        Arc::new(Semaphore::new(threads.saturating_sub(1).max(1)))
+    };
+    Arc::clone(PLACES.get_or_init(made))
+}
+
+/// The place of one guest, if it has one.
+#[derive(Debug, Default)]
+pub(super) struct Place(Mutex<Option<OwnedSemaphorePermit>>);
+
+impl Place {
+    /// Lets the next one have it. To be told whenever the guest does not compute any more.
+    pub(super) fn leave(&self) {
+        drop(self.0.lock().unwrap_or_else(PoisonError::into_inner).take());
+    }
+
+    /// Leaves, and waits in line for another.
+    pub(super) async fn queue(self: Arc<Self>) {
+        self.queue_for(places()).await;
+    }
+
+    async fn queue_for(&self, places: Arc<Semaphore>) {
+        self.leave();
+        // Whatever else is to be done comes first, also when nobody waits for a place.
+        tokio::task::yield_now().await;
+        // It is never closed.
+        let place = places.acquire_owned().await.ok();
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = place;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn no_more_compute_than_there_are_places_and_each_has_its_turn() {
+        let places = Arc::new(Semaphore::new(1));
+        let (one, other) = (Arc::new(Place::default()), Arc::new(Place::default()));
+        one.queue_for(Arc::clone(&places)).await;
+        let mut waiting = Box::pin(other.queue_for(Arc::clone(&places)));
+        for _ in 0..3 {
+            assert!(futures_util::poll!(&mut waiting).is_pending(), "the only place is taken");
+        }
+        // Who has had it waits behind the other.
+        let mut again = Box::pin(one.queue_for(Arc::clone(&places)));
+        assert!(futures_util::poll!(&mut again).is_pending());
+        waiting.await;
+        for _ in 0..3 {
+            assert!(futures_util::poll!(&mut again).is_pending());
+        }
+        other.leave();
+        again.await;
+    }
+
+    #[tokio::test]
+    async fn who_gives_up_waiting_takes_nobodys_place() {
+        let places = Arc::new(Semaphore::new(1));
+        let (one, other) = (Place::default(), Place::default());
+        one.queue_for(Arc::clone(&places)).await;
+        {
+            let mut waiting = Box::pin(other.queue_for(Arc::clone(&places)));
+            let _ = futures_util::poll!(&mut waiting);
+            assert!(futures_util::poll!(&mut waiting).is_pending());
+            one.leave();
+        }
+        one.queue_for(places).await;
+    }
+}
