@@ -51,7 +51,10 @@ fn guests(out: &Path) -> Result<()> {
             fs::copy(&path, shelf.join(name))?;
         }
     }
-    println!("cargo:rustc-env=DRIVEBAY_LOCAL_WASM={}", shelf.join("local.wasm").display());
+    // Those that are built into the program.
+    for (variable, name) in [("LOCAL", "local"), ("FAULTY", "faulty")] {
+        println!("cargo:rustc-env=DRIVEBAY_{variable}_WASM={}", shelf.join(name).with_extension("wasm").display());
+    }
     Ok(())
 }
 

@@ -9,6 +9,8 @@ mod addons;
 #[cfg(test)]
 mod arrays;
 #[cfg(test)]
+mod attacks;
+#[cfg(test)]
 mod background;
 #[cfg(test)]
 mod bad_input;

@@ -2,6 +2,7 @@
 //! exit statuses: 0 done, 1 the thing asked for failed, 2 wrong usage or configuration.
 
 mod admin;
+mod attack;
 mod call;
 mod check;
 mod conform;
@@ -10,9 +11,11 @@ mod keys;
 pub mod part;
 mod serve;
 
+use std::ffi::OsStr;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
+use std::time::Duration;
 
 use clap::{CommandFactory, Parser, Subcommand};
 use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
@@ -41,6 +44,9 @@ impl From<Exit> for ExitCode {
 
 /// The target of lines about the use of grants.
 const AUDIT: &str = "audit";
+/// A thread for work on files ends when it had none for so long. Such work comes now and then for every file that is
+/// watched, which would keep the threads of one busy moment for good if they waited for it.
+const IDLE: Duration = Duration::from_secs(1);
 
 /// A plug-in host for storage: CSI and csi-addons in front, WebAssembly backends behind.
 #[derive(Debug, Parser)]
@@ -86,6 +92,8 @@ enum Command {
     Check(check::Args),
     /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
     Conform(Box<drivebay_conformance::Args>),
+    /// Try what hostile backends can do to a host of this program.
+    Attack(attack::Args),
     /// Tell how the backends of a running host are.
     Status(admin::status::Args),
     /// Tell which generations of a backend there were, newest first.
@@ -116,7 +124,15 @@ pub fn main() -> ExitCode {
     if let Some(ended) = part::run() {
         return ended;
     }
-    let cli = Cli::parse();
+    begin(Cli::parse())
+}
+
+/// Serves a configuration as `serve --config` does.
+pub(crate) fn serve_configured(config: &std::path::Path) -> ExitCode {
+    begin(Cli::parse_from([OsStr::new("drivebay"), OsStr::new("serve"), OsStr::new("--config"), config.as_os_str()]))
+}
+
+fn begin(cli: Cli) -> ExitCode {
     crate::sandbox::memory::keep_no_large_blocks();
     if let Err(error) = log(&cli) {
         say(&format!("--log: {error}"));
@@ -128,6 +144,7 @@ pub fn main() -> ExitCode {
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args).into(),
         Command::Conform(args) => conform::run(&args).into(),
+        Command::Attack(args) => attack::run(&args).into(),
         Command::Status(args) => admin::status::run(&args).into(),
         Command::History(args) => admin::history::run(&args).into(),
         Command::Reload(args) => admin::command::reload(&args).into(),
@@ -178,7 +195,7 @@ pub(crate) fn print(line: &str) {
 
 /// The runtime that commands run on.
 pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
-    tokio::runtime::Builder::new_multi_thread().enable_all().build()
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(IDLE).build()
 }
 
 /// Resolves, each time that it is called, when the process is told to read its configuration again: SIGHUP.

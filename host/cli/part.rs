@@ -2,12 +2,19 @@
 //! person types. Owns those words' arguments; what the parts do is theirs. They hear everything on their command
 //! line and on inherited descriptors, and have no log.
 
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use crate::confine::Bounds;
+use crate::observe::drill::{self, Defence};
 use crate::{node, sandbox::compiling};
+
+/// The word for a host that `attack` starts, one defence left away.
+pub(crate) const ATTACKED: &str = "attacked-host";
+/// What the directory of a stage is called, in the system's directory for temporary files.
+pub(crate) const STAGE: &str = "drivebay-attack-";
 
 #[derive(Debug, Parser)]
 struct Order {
@@ -31,6 +38,14 @@ enum Part {
         /// Threads.
         threads: usize,
     },
+    /// Serves a stage of `attack` without one of the defences.
+    #[command(name = ATTACKED)]
+    AttackedHost {
+        /// What is left away.
+        without: Defence,
+        /// The configuration, in a directory of the stage.
+        config: PathBuf,
+    },
     /// Starts the process for node work.
     #[command(name = node::LAUNCHER_SUBCOMMAND)]
     NodeLauncher {
@@ -49,14 +64,30 @@ enum Part {
 /// program that holds a host calls it before all else, because the host starts that program for its parts.
 pub fn run() -> Option<ExitCode> {
     let word = std::env::args_os().nth(1)?;
-    if ![compiling::SUBCOMMAND, node::LAUNCHER_SUBCOMMAND, node::HELPER_SUBCOMMAND].iter().any(|part| word == *part) {
+    let words = [compiling::SUBCOMMAND, node::LAUNCHER_SUBCOMMAND, node::HELPER_SUBCOMMAND, ATTACKED];
+    if !words.iter().any(|part| word == *part) {
         return None;
     }
     Some(match Order::parse().part {
         Part::Compiler { engine, memory, cpu, output, threads } => {
             compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output }, threads })
         }
+        Part::AttackedHost { without, config } if is_stage(&config) => {
+            drill::leave_away(without);
+            super::serve_configured(&config)
+        }
+        Part::AttackedHost { .. } => super::Exit::Usage.into(),
         Part::NodeLauncher { descriptor } => node::launcher_main(descriptor),
         Part::NodeHelper { descriptor } => node::helper_main(descriptor),
+    })
+}
+
+/// Whether a configuration lies in a stage, which holds nobody's volumes: `attack` makes and removes it.
+fn is_stage(config: &Path) -> bool {
+    let stage = std::fs::canonicalize(config).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
+    let temporary = std::fs::canonicalize(std::env::temp_dir()).ok();
+    stage.is_some_and(|stage| {
+        let name = stage.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(STAGE) && stage.parent() == temporary.as_deref()
     })
 }

@@ -7,6 +7,8 @@ use std::sync::OnceLock;
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
 
+use super::drill::{self, Defence};
+
 /// Values shorter than this are too common in ordinary text to be masked one by one.
 const SHORTEST_MASKED: usize = 4;
 const MASK: &str = "***";
@@ -61,6 +63,9 @@ impl Secrets {
 
     /// The text without the secrets; none when it holds a short one and must be dropped.
     pub fn mask(&self, text: &str) -> Option<String> {
+        if !drill::stands(Defence::Masking) {
+            return Some(text.to_owned());
+        }
         let search = self.search.get_or_init(|| Search::new(&self.values));
         if search.short.iter().any(|s| text.contains(s.as_str())) {
             return None;

@@ -1,5 +1,6 @@
 //! What operators see: log lines, with secrets and hostile text kept out of them.
 
+pub mod drill;
 pub mod guest_log;
 pub mod masking;
 pub mod metrics;

@@ -1,12 +1,15 @@
 //! Foreign text made fit for a log line or a status message. Pure.
 
+use super::drill::{self, Defence};
+
 /// Text with control characters escaped (a newline would forge a log line, an escape sequence
 /// would reach the reader's terminal) and cut to at most `limit` bytes.
 pub fn tame(text: &str, limit: usize) -> String {
+    let is_tamed = drill::stands(Defence::Lines);
     let mut out = String::with_capacity(text.len().min(limit));
     for c in text.chars() {
         let before = out.len();
-        if c.is_control() || is_format(c) {
+        if is_tamed && (c.is_control() || is_format(c)) {
             out.extend(c.escape_default());
         } else {
             out.push(c);

@@ -26,6 +26,7 @@ use crate::backend::{Attached, Backend, Lease, call_id};
 use crate::error::status::{self, Family};
 use crate::error::{CallError, NotReady, Refusal, RefusalCode, Unsupported};
 use crate::observe;
+use crate::observe::drill::{self, Defence};
 use crate::sandbox::bindings::drivebay::backend::types;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::{Fault, FaultKind};
@@ -235,7 +236,9 @@ pub(super) async fn enter<R: Unary>(
     request: &R,
 ) -> Result<<R as Call>::Answer, CallError> {
     let answer = invoke(lease, context, live, request.clone()).await?;
-    request.check_answer(&answer, &lease.facts.abilities)?;
+    if drill::stands(Defence::Contract) {
+        request.check_answer(&answer, &lease.facts.abilities)?;
+    }
     Ok(answer)
 }
 

@@ -13,11 +13,14 @@ use wasmtime::{
 use super::epoch;
 use super::limits::Limits;
 use crate::admission::Budget;
+use crate::observe::drill::{self, Defence};
 
 /// Bytes of stack that guest code may use; deeper recursion traps.
 const GUEST_STACK: usize = 512 * 1024;
 /// Bytes of a fiber: the guest's stack, and what is left for host functions running on it.
 const FIBER_STACK: usize = 2 * 1024 * 1024;
+/// Both where the limit is not to be seen: more than its attack takes.
+const LARGE_STACK: usize = 8 * 1024 * 1024;
 /// Two generations are alive during a swap.
 const GENERATIONS: usize = 2;
 /// A component is made of several core modules (the code, adapters, shims).
@@ -52,11 +55,16 @@ pub(super) fn for_compiling() -> wasmtime::Result<Engine> {
 
 /// What decides how code is compiled; equal in every process that shares a cache of compiled code.
 fn base() -> Config {
+    let (guest, fiber) = if drill::stands(Defence::Stack) {
+        (GUEST_STACK, FIBER_STACK)
+    } else {
+        (LARGE_STACK, LARGE_STACK + FIBER_STACK)
+    };
     let mut config = Config::new();
     config
         .epoch_interruption(true)
-        .max_wasm_stack(GUEST_STACK)
-        .async_stack_size(FIBER_STACK)
+        .max_wasm_stack(guest)
+        .async_stack_size(fiber)
         .cranelift_opt_level(OptLevel::Speed)
         .wasm_backtrace_details(WasmBacktraceDetails::Enable)
         .wasm_backtrace_max_frames(NonZeroUsize::new(20))

@@ -19,8 +19,12 @@ use crate::config::DirectoryGrant;
 use crate::egress::Egress;
 use crate::files::Files;
 use crate::node::Node;
+use crate::observe::drill::{self, Defence};
 use crate::observe::{GuestLog, Level};
 use crate::state::Namespace;
+
+/// Random bytes that a guest may ask for at once.
+const RANDOM_BYTES: u64 = 64 * 1024;
 
 /// What one generation's instances share.
 #[derive(Debug)]
@@ -123,7 +127,11 @@ impl WasiView for HostState {
 fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Result<WasiCtx> {
     let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(current), level);
     let mut wasi = WasiCtxBuilder::new();
-    wasi.stdout(stream(Level::Info)).stderr(stream(Level::Warn)).max_random_size(64 * 1024);
+    let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
+    wasi.stdout(stream(Level::Info)).stderr(stream(Level::Warn)).max_random_size(random);
+    if !drill::stands(Defence::Sockets) {
+        wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
+    }
     for grant in &around.directories {
         let perms = match (grant.write, around.view) {
             (true, View::Full) => FsPerms::ReadWrite,

@@ -4,7 +4,7 @@
 pub(super) mod command;
 pub(super) mod history;
 pub(super) mod status;
-mod table;
+pub(super) mod table;
 
 use std::path::PathBuf;
 

@@ -1,7 +1,7 @@
 //! Tables for people: columns as wide as their widest entry, and no wider.
 
 /// Lays out rows below a heading; what is last in a row is never padded.
-pub(super) fn lay_out<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Vec<String> {
+pub(in crate::cli) fn lay_out<const N: usize>(heading: [&str; N], rows: &[[String; N]]) -> Vec<String> {
     let heading = heading.map(ToOwned::to_owned);
     let all: Vec<&[String; N]> = std::iter::once(&heading).chain(rows).collect();
     let widths: [usize; N] =

@@ -1,0 +1,146 @@
+//! What a guest can do with its processor, its memory and its imports. A deed that is contained does not return;
+//! one that does return says in its error what it got.
+
+use std::hint::black_box;
+use std::io::Write as _;
+use std::time::Duration;
+
+use drivebay_sdk::state::{self, Commit};
+use drivebay_sdk::types::StringMap;
+use drivebay_sdk::{Error, Result, log};
+
+use crate::paths::{self, got};
+use crate::{floods, labour, network};
+
+const MIB: usize = 1 << 20;
+
+/// Does what a deed says; those it does not know are lies, told in the answer.
+#[allow(clippy::panic, clippy::infinite_loop, reason = "misbehaving is what the deed asks for")]
+pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
+    let (verb, rest) = deed.split_once(' ').unwrap_or((deed, ""));
+    let number = rest.parse::<u64>().unwrap_or(0);
+    match verb {
+        "trap" => panic!("as the deed asks"),
+        "exit" => std::process::exit(3),
+        "loop" => loop {
+            std::hint::spin_loop();
+        },
+        "sleep" => loop {
+            std::thread::sleep(Duration::from_hours(1));
+        },
+        "allocate" => allocate(number),
+        "recurse" => {
+            black_box(deeper(number));
+        }
+        "host-calls" => loop {
+            black_box(state::get("nothing")?);
+        },
+        "clock" => loop {
+            black_box(std::time::SystemTime::now());
+        },
+        "cross" => return cross(),
+        "log" => (0..number).for_each(|line| log::info("flood", format!("{line} {}", "x".repeat(1_000)))),
+        "stdout" => return stdout(number),
+        "forge" => {
+            log::info("forge", "one\n2026-01-01T00:00:00Z ERROR drivebay: forged-line\u{1b}[2J\u{1b}]0;owned\u{7}")
+        }
+        "fill" => return fill(number),
+        "large-key" => return got("a key of a megabyte", Commit::new().put("k".repeat(MIB), b"v".to_vec()).run()),
+        "range" => loop {
+            black_box(state::range("").count());
+        },
+        "range-full" => return range_full(),
+        "handles" => return floods::of_handles(rest),
+        "eternity" => floods::eternity(),
+        "timers" => floods::timers(),
+        "random" => floods::random_bytes(number),
+        "jobs" => return labour::jobs(number),
+        "read" => return paths::read(rest),
+        "write" => return got(rest, std::fs::write(rest, b"escaped")),
+        "hard-link" => return paths::hard_link(rest),
+        "rename" => return paths::rename(rest),
+        "connect" => return got(rest, std::net::TcpStream::connect(rest)),
+        "send" => return got(rest, std::net::UdpSocket::bind("0.0.0.0:0").and_then(|it| it.send_to(b"x", rest))),
+        "listen" => return got(rest, std::net::TcpListener::bind(rest)),
+        "resolve" => return resolve(rest),
+        "fetch" => return network::fetch(rest),
+        "follow" => return network::follow(rest),
+        "flood" => return network::flood(rest),
+        "again" => return network::again(rest),
+        "secrets" => return leak(secrets),
+        "secrets-trap" => panic!("with {}", told(secrets)),
+        _ => {}
+    }
+    Ok(())
+}
+
+fn allocate(mebibytes: u64) {
+    let taken: Vec<Vec<u8>> = (0..mebibytes).map(|_| vec![1; MIB]).collect();
+    black_box(&taken);
+}
+
+/// On the engine's stack alone; no plain sum, or it would become a loop.
+#[inline(never)]
+fn deeper(left: u64) -> u64 {
+    match left {
+        0 => 1,
+        _ => deeper(left - 1).rotate_left(7) ^ left,
+    }
+}
+
+/// Moves half a megabyte after the other out of the state.
+#[allow(clippy::infinite_loop, reason = "it is what the deed asks for")]
+fn cross() -> Result<()> {
+    Commit::new().put("crossing", vec![0; MIB / 2]).run()?;
+    loop {
+        black_box(state::get("crossing")?);
+    }
+}
+
+fn stdout(lines: u64) -> Result<()> {
+    let mut out = std::io::stdout();
+    let text = "y".repeat(1_000);
+    for line in 0..lines {
+        writeln!(out, "{line} {text}").map_err(|error| Error::internal(error.to_string()))?;
+    }
+    Ok(())
+}
+
+fn fill(mebibytes: u64) -> Result<()> {
+    for n in 0..mebibytes * 2 {
+        let put = Commit::new().put(format!("fill/{n}"), vec![1; MIB / 2]).run();
+        if let Err(error) = put {
+            return Err(Error::resource_exhausted(format!("kept in: after {n} values: {error}")));
+        }
+    }
+    Err(Error::internal("escaped: the state took everything"))
+}
+
+/// Fills the state as far as it goes, and looks through all of it over and over.
+fn range_full() -> Result<()> {
+    let _ = fill(64);
+    loop {
+        black_box(state::range("").count());
+    }
+}
+
+fn resolve(name: &str) -> Result<()> {
+    use std::net::ToSocketAddrs as _;
+    got(name, (name, 80).to_socket_addrs().map(Iterator::count))
+}
+
+/// Every secret in every way that a guest has.
+#[allow(clippy::print_stdout, clippy::print_stderr, reason = "the streams of a guest are log lines")]
+fn leak(secrets: &StringMap) -> Result<()> {
+    let all = told(secrets);
+    network::tell(secrets);
+    println!("on stdout: {all}");
+    eprintln!("on stderr: {all}");
+    log::critical("leak", format!("in the log: {all}"));
+    log::info(&all, "as the context");
+    Err(Error { reason: Some(all.clone()), ..Error::unavailable(format!("in the message: {all}")) })
+}
+
+fn told(secrets: &StringMap) -> String {
+    secrets.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" and ")
+}

@@ -1,0 +1,63 @@
+//! Ways out of a granted directory. What was read or written is told as an error that begins with `escaped`; whether
+//! something outside was touched, others see.
+
+use std::path::Path;
+
+use drivebay_sdk::{Error, Result};
+
+/// Rounds of the two sides of a race.
+const ROUNDS: u32 = 3_000;
+
+/// What was got is told.
+pub(crate) fn got<T, E: std::fmt::Display>(what: &str, tried: std::result::Result<T, E>) -> Result<()> {
+    match tried {
+        Ok(_) => Err(Error::internal(format!("escaped: {what}"))),
+        Err(error) => Err(Error::permission_denied(format!("kept in: {what}: {error}"))),
+    }
+}
+
+/// Reads a file and tells its contents.
+pub(crate) fn read(path: &str) -> Result<()> {
+    match std::fs::read_to_string(path) {
+        Ok(text) => Err(Error::internal(format!("escaped: {path}: {text}"))),
+        Err(error) => Err(Error::permission_denied(format!("kept in: {path}: {error}"))),
+    }
+}
+
+/// A hard link in the grant to what lies outside, and a look through it.
+pub(crate) fn hard_link(outside: &str) -> Result<()> {
+    let path = "/data/hard";
+    std::fs::hard_link(outside, path).map_err(|error| Error::permission_denied(format!("kept in: {error}")))?;
+    read(path)
+}
+
+/// Moves a file of the grant to where no grant is.
+pub(crate) fn rename(outside: &str) -> Result<()> {
+    got("a file moved out", std::fs::rename("/data/file", outside))
+}
+
+/// Makes `spot` a directory and a link to the directory above in turn.
+pub(crate) fn flip() -> Result<()> {
+    for _ in 0..ROUNDS {
+        for name in ["plain", "way"] {
+            let (there, spot) = (Path::new("/data").join(name), Path::new("/data/spot"));
+            if std::fs::rename(&there, spot).is_ok() {
+                let _ = std::fs::rename(spot, &there);
+            }
+        }
+    }
+    Err(Error::permission_denied("kept in: it was turned over and over"))
+}
+
+/// Looks and writes through `spot` meanwhile.
+pub(crate) fn look() -> Result<()> {
+    for _ in 0..ROUNDS {
+        if let Ok(text) = std::fs::read_to_string("/data/spot/secret")
+            && text != "plain"
+        {
+            return Err(Error::internal(format!("escaped: {text}")));
+        }
+        let _ = std::fs::write("/data/spot/taken", b"escaped");
+    }
+    Err(Error::permission_denied("kept in: the race was lost every time"))
+}

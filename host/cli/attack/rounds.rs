@@ -1,0 +1,208 @@
+//! One host that goes on: it meets all attacks that a host can be told while it serves, as often as asked, beside a
+//! neighbour whose calls are timed in peace and under attack. Owns what is measured there; the attacks are the table's.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result};
+use futures_util::{StreamExt as _, stream};
+use rustix::process::Signal;
+use tokio::time::{Instant, sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Channel;
+
+use super::attack::{Act, Attack, Guest};
+use super::catalogue::{ALL, PEACE};
+use super::clients;
+use super::lasting::{Lasting, ratio};
+use super::place::{Place, Stage};
+use super::process::{Held, LOOK, PATIENCE, Process, client};
+use super::{judge, modules};
+use crate::wire::pb::csi::v1::controller_client::ControllerClient;
+
+/// Attacks under way at once: as many as its budget lets a backend have without its reads.
+const AT_ONCE: usize = 4;
+/// How long the neighbour is looked at in peace, and what a host holds after a round.
+const PEACEFUL: Duration = Duration::from_millis(1_500);
+/// Between two calls of the neighbour's client.
+const BREATH: Duration = Duration::from_millis(4);
+/// Backends that do a deed of their own accord, all the time: name, place, deed.
+const OTHERS: [(&str, &str, &str); 4] = [
+    ("probing", "probe", "loop"),
+    ("stepping", "step", "loop"),
+    ("recovering", "recover", "trap"),
+    ("swapped", "", ""),
+];
+
+/// What can be told in a request, and what a component can be swapped for.
+fn told() -> (Vec<&'static str>, Vec<super::attack::Module>) {
+    let deed = |attack: &&Attack| match (attack.guest, attack.act) {
+        (Guest::Does("create", deed), Act::Create) => Some(deed),
+        _ => None,
+    };
+    let module = |attack: &Attack| match attack.guest {
+        // What is refused for its time alone takes that time.
+        Guest::Starts(module) if attack.by != "compile-time" => Some(module),
+        _ => None,
+    };
+    let deeds = ALL.iter().filter_map(|attack| deed(&attack).filter(|_| attack.by != "jobs")).collect();
+    (deeds, ALL.iter().filter_map(module).collect())
+}
+
+/// The host when it has met all attacks, and what was seen until then.
+pub(super) struct Survivor {
+    place: Place,
+    host: Process,
+    /// As far as it is known.
+    lasting: Lasting,
+}
+
+const ATTACK: &Attack = &Attack { id: "lasting", ..PEACE };
+
+/// The configuration of the host; the breaker is to let the attacks through.
+fn configure(place: &Place, others: &[(&str, &str, &str)]) -> Result<()> {
+    let text = place.configuration(ATTACK, others)?.replace("failures = \"4\"", "failures = \"1000000\"");
+    Ok(std::fs::write(place.at("host.toml"), text)?)
+}
+
+/// Plays it.
+///
+/// # Errors
+/// When the host cannot be started, or does not answer.
+pub(super) async fn play(stage: &Stage, rounds: usize) -> Result<Survivor> {
+    let place = Place::new(stage, ATTACK)?;
+    for (name, ..) in OTHERS {
+        std::fs::copy(place.at("neighbour.wasm"), place.at(&format!("{name}.wasm")))?;
+    }
+    configure(&place, &[])?;
+    let host = Process::start(&place, None)?;
+    let (neighbour, attacker) =
+        (client(&place, "neighbour.sock", PATIENCE).await?, client(&place, "attacker.sock", PATIENCE).await?);
+    clients::ready(&attacker).await?;
+    let peace = timed(&neighbour, async { sleep(PEACEFUL).await }).await;
+    let before = settled(&host).await;
+    configure(&place, &OTHERS)?;
+    host.signal(Signal::HUP);
+    client(&place, "swapped.sock", PATIENCE).await.with_context(|| place.log())?;
+    let (deeds, modules) = told();
+    let mut held = Vec::new();
+    let attacked = timed(&neighbour, async {
+        for _ in 0..rounds {
+            let calls = stream::iter(&deeds).map(|deed| told_to(&attacker, &place, deed)).buffer_unordered(AT_ONCE);
+            let swaps = async {
+                for module in &modules {
+                    swap(stage, &place, *module).await;
+                }
+            };
+            tokio::join!(calls.collect::<Vec<()>>(), swaps);
+            held.push(settled(&host).await);
+        }
+    })
+    .await;
+    let (quiet, under) = (p99(&peace.0), p99(&attacked.0));
+    let lasting = Lasting {
+        p99_in_peace_us: quiet,
+        p99_under_attack_us: under,
+        times: ratio(under, quiet),
+        neighbour_calls: peace.0.len() + attacked.0.len(),
+        neighbour_failures: peace.1 + attacked.1,
+        attacks: deeds.len() + modules.len(),
+        before,
+        rounds: held,
+        after: Held::default(),
+        capabilities: host.capabilities(),
+        left: String::new(),
+    };
+    Ok(Survivor { place, host, lasting })
+}
+
+impl Survivor {
+    /// Takes away what attacks of its own accord, waits until the host holds what it did before, and ends it.
+    ///
+    /// # Errors
+    /// When its configuration cannot be written.
+    pub(super) async fn rest(mut self) -> Result<Lasting> {
+        configure(&self.place, &[])?;
+        self.host.signal(Signal::HUP);
+        let begin = Instant::now();
+        // Threads that wait for work of the file system end when none has come for ten seconds.
+        while !self.host.held().is_within(&self.lasting.before) && begin.elapsed() < PATIENCE {
+            sleep(LOOK).await;
+        }
+        self.lasting.after = self.host.held();
+        let end = self.host.end().await;
+        let left = end.into_iter().chain(self.place.holds()).chain(judge::panics(&self.place.log()));
+        self.lasting.left = left.collect::<Vec<_>>().join("; ");
+        Ok(self.lasting)
+    }
+}
+
+/// One attack by a call; whatever comes of it, it ends.
+async fn told_to(channel: &Channel, place: &Place, deed: &str) {
+    let deed = deed.replace("{place}", &place.directory.display().to_string());
+    let mut request = clients::create(&format!("bad {deed}"));
+    request.parameters = [("deed".to_owned(), deed)].into();
+    let call = ControllerClient::new(channel.clone());
+    // What the table says of it was judged with a host of its own.
+    let _ended = { call }.create_volume(clients::timed(request, PATIENCE)).await;
+}
+
+/// One attack by another component, which the host looks at and refuses.
+async fn swap(stage: &Stage, place: &Place, module: super::attack::Module) {
+    let (new, file) = (place.at("new.wasm"), place.at("swapped.wasm"));
+    let before = place.log_length();
+    let mut bytes = modules::with(&stage.guest, module);
+    // Another file each time: what was refused before is not looked at again.
+    modules::mark(&mut bytes, before);
+    if std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, file)).is_err() {
+        return;
+    }
+    // What is never refused shows in the memory, or in the neighbour.
+    let _ = timeout(PATIENCE, async {
+        while !place.log_from(before).lines().any(|line| line.contains("swapped") && line.contains(judge::REFUSED)) {
+            sleep(LOOK).await;
+        }
+    })
+    .await;
+}
+
+/// What the host holds when what it does of its own accord has ended: the least that is seen in a while.
+async fn settled(host: &Process) -> Held {
+    let mut least = host.held();
+    let begin = Instant::now();
+    while begin.elapsed() < PEACEFUL {
+        let held = host.held();
+        least.memory = least.memory.min(held.memory);
+        least.descriptors = least.descriptors.min(held.descriptors);
+        least.threads = least.threads.min(held.threads);
+        least.peak = held.peak;
+        sleep(LOOK).await;
+    }
+    least
+}
+
+/// How long the neighbour's calls take while something is done, and how many failed.
+async fn timed(channel: &Channel, work: impl Future<Output = ()>) -> (Vec<Duration>, usize) {
+    let done = CancellationToken::new();
+    let calls = async {
+        let (mut took, mut failed) = (Vec::new(), 0);
+        while !done.is_cancelled() {
+            let begin = Instant::now();
+            failed += usize::from(clients::good(channel).await.is_err());
+            took.push(begin.elapsed());
+            sleep(BREATH).await;
+        }
+        (took, failed)
+    };
+    let (timed, ()) = tokio::join!(calls, async {
+        work.await;
+        done.cancel();
+    });
+    timed
+}
+
+fn p99(took: &[Duration]) -> u128 {
+    let mut sorted = took.to_vec();
+    sorted.sort_unstable();
+    let at = sorted.len().saturating_sub(1) * 99 / 100;
+    sorted.get(at).map_or(0, Duration::as_micros)
+}
