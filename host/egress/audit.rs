@@ -14,6 +14,9 @@ use crate::observe::Secrets;
 use crate::observe::metrics::metrics;
 use crate::observe::text::tame;
 
+/// How a request ended whose guest waited for it no more.
+const LEFT: &str = "left";
+
 /// One use, from the request to the end of the answer. The line is written when it is dropped.
 #[derive(Debug)]
 pub(super) struct Record {
@@ -119,6 +122,9 @@ impl Drop for Record {
         let took = self.began.elapsed();
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         let verdict = known.verdict.word();
+        // Nobody said why there is no answer: whoever asked is gone.
+        let is_left = known.end.is_none() && known.status.is_none() && known.verdict != Verdict::Refused;
+        let end = if is_left { Some(LEFT) } else { known.end };
         metrics().egress_used(backend, verdict, took);
         metrics().egress_moved(backend, sent, received);
         if let Some(why) = known.why {
@@ -138,7 +144,7 @@ impl Drop for Record {
             ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             verdict,
             why = known.why.map(Why::word),
-            end = known.end,
+            end,
             "http request"
         );
     }

@@ -42,17 +42,17 @@ pub struct Patience {
     pub pause: Option<Duration>,
 }
 
-/// Whether a request is with its connection: from then on it needs nobody to poll it until its answer is there.
+/// Whether a request has a connection: from then on nobody but its guest need look after it.
 #[derive(Debug, Clone, Default)]
 pub struct Progress(Arc<AtomicBool>);
 
 impl Progress {
-    /// Whether it is.
-    pub fn is_sent(&self) -> bool {
+    /// Whether it has.
+    pub fn is_connected(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
-    fn sent(&self) {
+    pub(super) fn connected(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
@@ -74,7 +74,7 @@ pub struct Ask {
     pub allowance: Arc<Allowance>,
     /// Whether the guest is still there.
     pub guest: Witness,
-    /// Told when the request is with its connection.
+    /// Told when the request has its connection.
     pub progress: Progress,
 }
 
@@ -149,7 +149,7 @@ impl Egress {
     ) -> Result<(Response<Incoming>, Checkout), EgressError> {
         let route = Route { grant: decision.grant, target: decision.target.clone() };
         loop {
-            let made = self.pool.check_out(&route, || self.policy.reach(decision), waits.connected).await;
+            let made = self.pool.check_out(&route, || self.policy.reach(decision), waits.connected, progress).await;
             let mut checkout = made.map_err(|failed| note(failed, record))?;
             let pinned = checkout.connection.pinned;
             record.reached(pinned.address);
@@ -158,7 +158,7 @@ impl Egress {
             }
             let head = (Instant::now() + waits.head).min(waits.ends);
             let sending = checkout.connection.sender.try_send_request(request);
-            progress.sent();
+            progress.connected();
             match timeout_at(head, sending).await {
                 Err(_) => return Err(EgressError::Time),
                 Ok(Ok(answer)) => return Ok((answer, checkout)),

@@ -11,6 +11,7 @@ use tokio_util::task::TaskTracker;
 
 use super::connect::{Connection, Connector, Route, Unconnected};
 use super::error::EgressError;
+use super::exchange::Progress;
 use super::policy::Reach;
 
 /// How long a connection waits for its next request: less than servers wait, who would close it under a request.
@@ -68,10 +69,11 @@ impl Pool {
         route: &Route,
         reach: impl FnOnce() -> Reach,
         until: Instant,
+        progress: &Progress,
     ) -> Result<Checkout, Unconnected> {
         let places = Arc::clone(&self.places).acquire_owned();
         let place = timeout_at(until, places).await.map_err(|_| EgressError::Busy)?.map_err(|_| EgressError::Host)?;
-        let waiting = self.waiting(route, until).await;
+        let waiting = self.waiting(route, until, progress).await;
         let is_used = waiting.is_some();
         let connection = if let Some(connection) = waiting {
             connection
@@ -84,9 +86,10 @@ impl Pool {
     }
 
     /// One that waits for this route and still works.
-    async fn waiting(&self, route: &Route, until: Instant) -> Option<Connection> {
+    async fn waiting(&self, route: &Route, until: Instant, progress: &Progress) -> Option<Connection> {
         loop {
             let mut found = self.take(route)?;
+            progress.connected();
             // Its last answer was read to the end, so this takes no longer than its task takes to notice.
             if timeout_at(until, found.sender.ready()).await.is_ok_and(|ready| ready.is_ok()) {
                 return Some(found);

@@ -55,6 +55,8 @@ const ROWS: &[Row] = &[
     ("GET http://array.test:2375/", DENIED, None),
     ("GET https://array.test/", DENIED, None),
     ("GET https://array.test:9443/", DENIED, None),
+    ("GET https://array.test:80/", DENIED, None),
+    ("GET http://array.test:8443/", DENIED, None),
     ("GET http://array.test.evil.test/", DENIED, None),
     ("GET http://evil-array.test/", DENIED, None),
     ("GET http://wild.test/", DENIED, None),

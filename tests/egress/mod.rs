@@ -2,6 +2,7 @@
 //! what this test says. What got through is what a listener saw, not what the host says of itself; nothing leaves.
 
 mod answer;
+mod lives;
 mod matrix;
 mod net;
 mod uses;

@@ -7,14 +7,16 @@ use std::net::{IpAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::AsFd as _;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Condvar, Mutex};
 
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 use tempfile::TempDir;
+use tokio::sync::watch;
 use tokio_rustls::rustls::pki_types::PrivateKeyDer;
 use tokio_rustls::rustls::{ServerConfig, ServerConnection, StreamOwned, crypto::ring};
 
 use super::answer::{Table, serve};
+use crate::support::PATIENCE;
 use crate::support::place::may_mount;
 
 /// Where somebody listens, whatever the address. The secure ones speak TLS.
@@ -36,8 +38,27 @@ pub struct Arrival {
 pub struct Net {
     directory: TempDir,
     anchor: Child,
-    arrivals: Arc<Mutex<Vec<Arrival>>>,
+    seen: Arc<Seen>,
     asked: Arc<Mutex<Vec<String>>>,
+}
+
+/// What all listeners share.
+#[derive(Debug, Default)]
+struct Seen {
+    arrivals: watch::Sender<Vec<Arrival>>,
+    /// Whether `/hold` is answered.
+    is_open: Mutex<bool>,
+    opened: Condvar,
+}
+
+impl Seen {
+    fn note(&self, arrival: Arrival) {
+        self.arrivals.send_modify(|arrivals| arrivals.push(arrival));
+    }
+
+    fn hold(&self) {
+        drop(self.opened.wait_while(self.is_open.lock().unwrap(), |is_open| !*is_open));
+    }
 }
 
 impl Net {
@@ -50,9 +71,8 @@ impl Net {
         std::fs::write(directory.path().join("resolv.conf"), "nameserver 127.0.0.1\noptions timeout:1 attempts:1\n")
             .unwrap();
         std::fs::write(directory.path().join("hosts"), "127.0.0.1 localhost\n").unwrap();
-        let (arrivals, asked) = (Arc::default(), Arc::default());
         let anchor = anchor(directory.path());
-        let net = Self { directory, anchor, arrivals, asked };
+        let net = Self { directory, anchor, seen: Arc::default(), asked: Arc::default() };
         net.populate(table);
         Some(net)
     }
@@ -70,7 +90,22 @@ impl Net {
 
     /// What got through so far.
     pub fn arrivals(&self) -> Vec<Arrival> {
-        self.arrivals.lock().unwrap().clone()
+        self.seen.arrivals.borrow().clone()
+    }
+
+    /// Waits until `count` requests to this path, `closed` ends of `/watch` among them, got through.
+    pub async fn arrived(&self, path: &str, count: usize) {
+        let is_one = |arrival: &&Arrival| arrival.head.split(' ').nth(1) == Some(path);
+        let mut arrivals = self.seen.arrivals.subscribe();
+        let enough = arrivals.wait_for(|arrivals| arrivals.iter().filter(is_one).count() >= count);
+        let found = tokio::time::timeout(PATIENCE, enough).await.is_ok();
+        assert!(found, "{path} did not arrive {count} times: {:?}", self.arrivals());
+    }
+
+    /// From now on `/hold` is answered.
+    pub fn open(&self) {
+        *self.seen.is_open.lock().unwrap() = true;
+        self.seen.opened.notify_all();
     }
 
     /// The names that were asked for so far.
@@ -91,11 +126,11 @@ impl Net {
         let asked = Arc::clone(&self.asked);
         std::thread::spawn(move || serve(&names, table, &asked));
         for (listener, port) in listeners.into_iter().zip(PORTS) {
-            let (arrivals, config) = (Arc::clone(&self.arrivals), SECURE.contains(&port).then(|| Arc::clone(&config)));
+            let (seen, config) = (Arc::clone(&self.seen), SECURE.contains(&port).then(|| Arc::clone(&config)));
             std::thread::spawn(move || {
                 for stream in listener.incoming().map_while(Result::ok) {
-                    let (arrivals, config) = (Arc::clone(&arrivals), config.clone());
-                    std::thread::spawn(move || receive(stream, config, &arrivals));
+                    let (seen, config) = (Arc::clone(&seen), config.clone());
+                    std::thread::spawn(move || receive(stream, config, &seen));
                 }
             });
         }
@@ -139,19 +174,18 @@ fn tls(ca: &Path) -> Arc<ServerConfig> {
 }
 
 /// Notes the connection's requests and answers them.
-fn receive(stream: TcpStream, config: Option<Arc<ServerConfig>>, arrivals: &Mutex<Vec<Arrival>>) {
+fn receive(stream: TcpStream, config: Option<Arc<ServerConfig>>, seen: &Seen) {
     let Ok(address) = stream.local_addr() else { return };
-    let note = |head: String| {
-        arrivals.lock().unwrap().push(Arrival { to: address.ip().to_canonical(), port: address.port(), head });
-    };
+    let (to, port) = (address.ip().to_canonical(), address.port());
+    let note = |head: String| seen.note(Arrival { to, port, head });
     match config {
-        None => converse(stream, note),
-        Some(config) => converse(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), note),
+        None => converse(stream, seen, note),
+        Some(config) => converse(StreamOwned::new(ServerConnection::new(config).unwrap(), stream), seen, note),
     }
 }
 
-fn converse(mut stream: impl std::io::Read + std::io::Write, note: impl Fn(String)) {
-    let mut bytes = Vec::new();
+fn converse(mut stream: impl std::io::Read + std::io::Write, seen: &Seen, note: impl Fn(String)) {
+    let (mut bytes, mut is_watched) = (Vec::new(), false);
     loop {
         let mut piece = [0; 4096];
         match stream.read(&mut piece) {
@@ -159,22 +193,39 @@ fn converse(mut stream: impl std::io::Read + std::io::Write, note: impl Fn(Strin
                 // Whatever it was, it was sent here.
                 if !bytes.is_empty() {
                     note(String::from_utf8_lossy(&bytes).into_owned());
+                } else if is_watched {
+                    note("watched closed".to_owned());
                 }
                 return;
             }
             Ok(read) => bytes.extend(&piece[..read]),
         }
         let text = String::from_utf8_lossy(&bytes).into_owned();
-        if !text.contains("\r\n\r\n") {
+        if !is_whole(&text) {
             continue;
         }
         let path = text.split(' ').nth(1).unwrap_or_default().to_owned();
         note(text);
         bytes.clear();
+        match path.as_str() {
+            "/watch" => {
+                is_watched = true;
+                continue;
+            }
+            "/hold" => seen.hold(),
+            _ => {}
+        }
         if stream.write_all(reply(&path).as_bytes()).and_then(|()| stream.flush()).is_err() || path == "/close" {
             return;
         }
     }
+}
+
+/// Whether the head has come, and the body that it promises.
+fn is_whole(text: &str) -> bool {
+    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
+    let promised = head.lines().find_map(|line| line.strip_prefix("content-length: "));
+    promised.is_none_or(|promised| promised.parse().is_ok_and(|promised: usize| body.len() >= promised))
 }
 
 fn reply(path: &str) -> String {
@@ -183,6 +234,12 @@ fn reply(path: &str) -> String {
             "HTTP/1.1 302 Found\r\nlocation: http://169.254.169.254/latest\r\ncontent-length: 0\r\n\r\n".to_owned()
         }
         "/close" => "HTTP/1.1 200 OK\r\nconnection: close\r\ncontent-length: 2\r\n\r\nok".to_owned(),
+        "/kilobyte" => format!("HTTP/1.1 200 OK\r\ncontent-length: 1024\r\n\r\n{}", "x".repeat(1024)),
+        "/more" => format!("HTTP/1.1 200 OK\r\ncontent-length: 1025\r\n\r\n{}", "x".repeat(1025)),
+        "/pieces" => {
+            let piece = format!("258\r\n{}\r\n", "x".repeat(600));
+            format!("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n{piece}{piece}{piece}0\r\n\r\n")
+        }
         "/upgrade" => "HTTP/1.1 101 Switching Protocols\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n".to_owned(),
         _ => "HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nok".to_owned(),
     }

@@ -47,6 +47,28 @@ fn only_what_reads_is_reading() {
 }
 
 #[test]
+fn a_length_has_one_reading() {
+    for (said, expected) in [
+        (&[][..], Some(None)),
+        (&["0"], Some(Some(0))),
+        (&["1234"], Some(Some(1234))),
+        (&["+5"], None),
+        (&["-5"], None),
+        (&[" 5"], None),
+        (&["5, 5"], None),
+        (&[""], None),
+        (&["99999999999999999999"], None),
+        (&["5", "5"], None),
+    ] {
+        let mut headers = HeaderMap::new();
+        for said in said {
+            headers.append("content-length", said.parse().unwrap());
+        }
+        assert_eq!(form::content_length(&headers), expected, "{said:?}");
+    }
+}
+
+#[test]
 fn the_host_is_the_grants() {
     let target = Target::parse("https", "A.example.:8443").unwrap();
     let said = request(

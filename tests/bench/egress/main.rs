@@ -20,6 +20,7 @@ use anyhow::{Context, Result};
 use drivebay::config::Config;
 use drivebay::host::Host;
 use drivebay::rpc::{Front, Role};
+use drivebay::wire::pb::csi::v1::GetCapacityRequest;
 use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
 use tonic::Request;
 
@@ -66,8 +67,8 @@ async fn latency(figures: &Figures, server: &Server, shape: Shape) -> Result<()>
     let front = Front::new(Arc::clone(figures.host.backends().first().context("a host has a backend")?), Role::All);
     let body = if shape.body == 0 { String::new() } else { format!(" body={}", shape.body) };
     let words = format!("fetch {} {}{body}", shape.method, server.url("/"));
-    for (name, more) in [("timed", format!(" median={REQUESTS}")), ("once", " median=1".to_owned())] {
-        front.create_volume(Request::new(create(name, &format!("{words}{more}")))).await?;
+    for (operation, object, number) in [("delete-volume", "timed", REQUESTS), ("get-capacity", "host", 1)] {
+        front.create_volume(Request::new(create(operation, object, &format!("{words} median={number}")))).await?;
     }
     let mut rounds = Vec::new();
     for _ in 0..ROUNDS {
@@ -75,9 +76,10 @@ async fn latency(figures: &Figures, server: &Server, shape: Shape) -> Result<()>
         front.delete_volume(Request::new(delete("timed"))).await?;
         let guest = figures.heard()?;
         let mut calls = Vec::new();
+        // A call that writes nothing, whose instance is made for it.
         for _ in 0..REQUESTS {
             let begin = Instant::now();
-            front.delete_volume(Request::new(delete("once"))).await?;
+            front.get_capacity(Request::new(GetCapacityRequest::default())).await?;
             calls.push(nanoseconds(begin));
             figures.heard()?;
         }

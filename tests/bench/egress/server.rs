@@ -1,20 +1,26 @@
-//! An array of few words behind TLS, on a thread of its own: a kilobyte of JSON for every request; `/slow` waits for the gate.
+//! An array of few words: a web server as arrays have one, behind TLS, on a thread of its own. It makes a kilobyte of JSON for
+//! every request; `/slow` waits for the gate.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use anyhow::{Context, Result};
+use axum::Router;
+use axum::body::Bytes;
+use axum::extract::State;
+use axum::response::IntoResponse;
+use axum::routing::get;
+use axum::serve::Listener;
 use drivebay::egress::Grant;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
-use tokio::task::LocalSet;
 use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, ServerConfig, crypto::ring};
+use tokio_rustls::server::TlsStream;
 
-/// What every answer says.
+/// What every answer says; it is compared by its length, because the order of keys is the server's.
 pub(crate) const JSON: &str = include_str!("answer.json");
 
 pub(crate) struct Server {
@@ -46,10 +52,13 @@ impl Server {
             ca: work.join("ca.pem"),
         };
         let (gate, slow) = (server.gate.clone(), server.slow.clone());
+        let array = Array { gate, slow, volumes: Arc::new(serde_json::from_str(JSON)?) };
         let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         std::thread::spawn(move || {
-            let local = LocalSet::new();
-            local.block_on(&runtime, serve(listener, TlsAcceptor::from(config), gate, slow))
+            runtime.block_on(async {
+                let listener = TcpListener::from_std(listener)?;
+                serve(Secure { listener, acceptor: TlsAcceptor::from(config) }, array).await
+            })
         });
         Ok(server)
     }
@@ -63,52 +72,53 @@ impl Server {
     }
 }
 
-async fn serve(
-    listener: std::net::TcpListener,
-    acceptor: TlsAcceptor,
+/// What the server works with.
+#[derive(Clone)]
+struct Array {
     gate: watch::Sender<bool>,
     slow: watch::Sender<usize>,
-) -> Result<()> {
-    let listener = TcpListener::from_std(listener)?;
-    loop {
-        let (stream, _) = listener.accept().await?;
-        tokio::task::spawn_local(converse(stream, acceptor.clone(), gate.subscribe(), slow.clone()));
-    }
+    volumes: Arc<serde_json::Value>,
 }
 
-async fn converse(
-    stream: TcpStream,
+async fn serve(listener: Secure, array: Array) -> Result<()> {
+    let answer = |State(array): State<Array>, _: Bytes| async move { json(&array) };
+    let slow = |State(array): State<Array>| async move {
+        array.slow.send_modify(|slow| *slow += 1);
+        // Whoever holds the gate is gone with the benchmark.
+        let _ = array.gate.subscribe().wait_for(|open| *open).await;
+        json(&array)
+    };
+    let router = Router::new().route("/", get(answer).post(answer)).route("/slow", get(slow)).with_state(array);
+    Ok(axum::serve(listener, router).await?)
+}
+
+fn json(array: &Array) -> impl IntoResponse + use<> {
+    ([("content-type", "application/json")], array.volumes.to_string())
+}
+
+/// Connections with TLS.
+struct Secure {
+    listener: TcpListener,
     acceptor: TlsAcceptor,
-    mut gate: watch::Receiver<bool>,
-    slow: watch::Sender<usize>,
-) -> Option<()> {
-    let (mut bytes, answer) = (
-        Vec::new(),
-        format!("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{JSON}", JSON.len()),
-    );
-    stream.set_nodelay(true).ok()?;
-    let mut stream = acceptor.accept(stream).await.ok()?;
-    while stream.read_buf(&mut bytes).await.ok()? > 0 {
-        if !is_whole(&bytes) {
-            continue;
-        }
-        if bytes.starts_with(b"GET /slow ") {
-            slow.send_modify(|slow| *slow += 1);
-            gate.wait_for(|open| *open).await.ok()?;
-        }
-        bytes.clear();
-        stream.write_all(answer.as_bytes()).await.ok()?;
-        stream.flush().await.ok()?;
-    }
-    Some(())
 }
 
-/// Whether a request has come in with its body.
-fn is_whole(bytes: &[u8]) -> bool {
-    let text = String::from_utf8_lossy(bytes);
-    let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };
-    let said = head.lines().find_map(|line| line.strip_prefix("content-length: "));
-    said.is_none_or(|said| said.parse() == Ok(body.len()))
+impl Listener for Secure {
+    type Io = TlsStream<TcpStream>;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            let Ok((stream, from)) = self.listener.accept().await else { continue };
+            let _ = stream.set_nodelay(true);
+            if let Ok(stream) = self.acceptor.accept(stream).await {
+                return (stream, from);
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<SocketAddr> {
+        self.listener.local_addr()
+    }
 }
 
 /// A certificate for this machine that vouches for itself, also written to a file.

@@ -27,7 +27,10 @@ pub(crate) async fn waiting(work: &Path, server: &Server) -> Result<()> {
     let mut calls = JoinSet::new();
     for n in 0..WAITING {
         let name = format!("slow-{n}");
-        client.clone().create_volume(create(&name, &format!("fetch GET {}", server.url("/slow")))).await?;
+        client
+            .clone()
+            .create_volume(create("delete-volume", &name, &format!("fetch GET {}", server.url("/slow"))))
+            .await?;
         let mut client = client.clone();
         calls.spawn(async move { client.delete_volume(delete(&name)).await });
     }
@@ -115,15 +118,15 @@ pub(crate) fn delete(volume: &str) -> v1::DeleteVolumeRequest {
     v1::DeleteVolumeRequest { volume_id: volume.to_owned(), ..Default::default() }
 }
 
-/// Tells the guest what to do when this volume is deleted.
-pub(crate) fn create(object: &str, words: &str) -> v1::CreateVolumeRequest {
+/// Tells the guest what to do in this operation on this object.
+pub(crate) fn create(operation: &str, object: &str, words: &str) -> v1::CreateVolumeRequest {
     let mode = capability::AccessMode { mode: capability::access_mode::Mode::SingleNodeWriter.into() };
     let mount = capability::AccessType::Mount(capability::MountVolume::default());
     let capability = v1::VolumeCapability { access_mode: Some(mode), access_type: Some(mount) };
     v1::CreateVolumeRequest {
-        name: format!("control-{object}"),
+        name: format!("control-{operation}-{object}"),
         volume_capabilities: vec![capability],
-        parameters: [(format!("set:act/delete-volume/{object}"), words.to_owned())].into(),
+        parameters: [(format!("set:act/{operation}/{object}"), words.to_owned())].into(),
         ..Default::default()
     }
 }

@@ -99,7 +99,7 @@ fn handle(
     let (ask, egress) = (http.ask(options), Arc::clone(&http.around.egress));
     let progress = ask.progress.clone();
     let sending = Box::pin(async move { egress.send(request, ask).await });
-    let reply = Reply::begin(sending, Arc::clone(&http.call), may_change, &|| is_whole && progress.is_sent());
+    let reply = Reply::begin(sending, Arc::clone(&http.call), may_change, &|| is_whole && progress.is_connected());
     Ok(Ok(table.push(reply)?))
 }
 
