@@ -44,7 +44,7 @@ impl Writer {
         let mut child = command.spawn().unwrap();
         let stdout = child.stdout.take().unwrap().into_owned_fd().unwrap();
         ioctl_fionbio(&stdout, false).unwrap();
-        Self { child, words: Log::of(std::fs::File::from(stdout)), content, written, stop }
+        Self { child, words: Log::of(stdout), content, written, stop }
     }
 
     /// Waits until it has written more than it had when this was called.

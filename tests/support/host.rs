@@ -165,5 +165,5 @@ fn spawn(arguments: &[&str], paths: &[&Path], options: &Options) -> (Child, Log)
     let stderr = child.stderr.take().expect("it is piped").into_owned_fd().unwrap();
     // The runtime made the pipe non-blocking; a thread reads it.
     rustix::io::ioctl_fionbio(&stderr, false).unwrap();
-    (child, Log::of(std::fs::File::from(stderr)))
+    (child, Log::of(stderr))
 }

@@ -4,6 +4,7 @@
 
 use std::fs::File;
 use std::io::Read;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Instant;
 
@@ -49,10 +50,11 @@ struct End {
 
 impl Log {
     /// Reads a pipe to its end, on a thread, so that the process never waits for the test.
-    pub fn of(pipe: File) -> Self {
+    pub fn of(pipe: impl Into<OwnedFd>) -> Self {
         let (tell, read) = watch::channel(End { lines: 0, closed: false });
         let taken = Taken { lines: Vec::new(), begun: Vec::new(), tell };
-        let log = Self { pipe: Arc::new(pipe), taken: Arc::new(Mutex::new(taken)), read };
+        let pipe = Arc::new(File::from(pipe.into()));
+        let log = Self { pipe, taken: Arc::new(Mutex::new(taken)), read };
         let reader = log.clone();
         std::thread::spawn(move || {
             loop {

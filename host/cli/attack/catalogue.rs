@@ -4,7 +4,7 @@
 
 use tonic::Code;
 
-use super::attack::{Act, Attack, Guest, Module, Sign};
+use super::model::{Act, Attack, Guest, Module, Sign};
 use super::place::SECRET;
 
 use Act::{Blocks, Create, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};

@@ -7,7 +7,7 @@ use tokio::time::{sleep, timeout};
 use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
-use super::attack::Act;
+use super::model::Act;
 use super::place::{OUTSIDE, Place, SECRET};
 use super::process::{LOOK, PATIENCE};
 use crate::wire::pb::csi::v1::controller_client::ControllerClient;

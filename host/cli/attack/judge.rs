@@ -5,8 +5,8 @@ use std::net::IpAddr;
 use serde::Serialize;
 use tonic::Code;
 
-use super::attack::{Attack, Sign};
 use super::catalogue::FORGED;
+use super::model::{Attack, Sign};
 use super::names::ARRAY;
 use super::network::Arrival;
 use super::place::{OUTSIDE, SECRET};

@@ -37,7 +37,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
 const ROOMY: &str = "2min";
 
 /// How long something is waited for that is not to show: far longer than it takes on a machine with little else to do.
-const BRIEFLY: Duration = Duration::from_secs(6);
+const BRIEFLY: Duration = Duration::from_secs(8);
 
 /// Switched off by granting what the attacks on them want.
 const GRANTS: [&str; 2] = ["grants", "network"];
@@ -127,7 +127,7 @@ impl Without {
 /// Everything that `--without` takes.
 pub(super) fn names() -> Vec<String> {
     let numbers = NUMBERS.iter().map(|(name, ..)| (*name).to_owned());
-    let defences = Defence::value_variants().iter().filter_map(|defence| defence.to_possible_value());
+    let defences = Defence::value_variants().iter().filter_map(Defence::to_possible_value);
     let grants = GRANTS.iter().map(|name| (*name).to_owned());
     numbers.chain(grants).chain(defences.map(|value| value.get_name().to_owned())).collect()
 }

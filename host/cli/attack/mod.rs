@@ -1,12 +1,12 @@
 //! `drivebay attack`: hostile guests against hosts of this very program. Owns which attacks are tried and how it is
 //! told; for operators and reviewers, who can switch a limit off and see that it was the one.
 
-mod attack;
 mod catalogue;
 mod clients;
 mod judge;
 mod lasting;
 mod limits;
+mod model;
 mod modules;
 mod names;
 mod network;
@@ -25,11 +25,11 @@ use futures_util::{StreamExt as _, stream};
 use serde::Serialize;
 use tokio::time::timeout;
 
-use self::attack::Attack;
 use self::catalogue::ALL;
 use self::judge::{Verdict, judge};
 use self::lasting::Lasting;
 use self::limits::Without;
+use self::model::Attack;
 use self::place::Stage;
 use super::admin::table;
 use super::part::STAGE;

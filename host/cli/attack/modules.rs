@@ -1,7 +1,7 @@
 //! The hostile guest with a core module in it that no toolchain makes, written byte by byte. Knows the binary
 //! format as far as that takes.
 
-use super::attack::Module;
+use super::model::Module;
 
 /// Sections of a component.
 const CUSTOM: u8 = 0;

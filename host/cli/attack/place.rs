@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::attack::{Act, Attack, Guest};
 use super::limits::Without;
+use super::model::{Act, Attack, Guest};
 use super::modules;
 
 /// What stands beside the grant, in files. No secret of a call: those are masked.
@@ -163,7 +163,7 @@ impl Place {
                 if path.is_dir() && path.file_name().is_some_and(|name| name != "code") {
                     folders.push(path);
                 } else if let Ok(bytes) = std::fs::read(&path) {
-                    count += bytes.iter().filter(|it| **it == byte).count();
+                    count += bytes.split(|it| *it == byte).count() - 1;
                 }
             }
         }

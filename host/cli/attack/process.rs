@@ -128,12 +128,12 @@ impl Process {
         descriptors.filter(|descriptor| std::fs::read_link(descriptor.path()).is_ok_and(|to| to == path)).count()
     }
 
-    /// Tells it to stop; what is wrong with how it did, if anything.
-    pub(super) async fn end(&mut self) -> Option<String> {
+    /// Tells it to stop, for which it has so long; what is wrong with how it did, if anything.
+    pub(super) async fn end(&mut self, patience: Duration) -> Option<String> {
         let Some(id) = self.id() else { return Some("the host ended by itself".to_owned()) };
         // It may have ended already, and then its status says how.
         let _ = kill_process(id, Signal::TERM);
-        match timeout(PATIENCE, self.child.wait()).await {
+        match timeout(patience, self.child.wait()).await {
             Ok(Ok(status)) if status.success() => {}
             Ok(Ok(status)) => return Some(format!("the host ended with {status}")),
             Ok(Err(error)) => return Some(format!("the host: {error}")),
@@ -142,7 +142,7 @@ impl Process {
         let begin = Instant::now();
         // Its children end with it, but nobody waits for them.
         while test_kill_process_group(id).is_ok() {
-            if begin.elapsed() > PATIENCE {
+            if begin.elapsed() > patience {
                 return Some("the host left a process".to_owned());
             }
             sleep(LOOK).await;

@@ -10,10 +10,10 @@ use tokio::time::{Instant, sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
-use super::attack::{Act, Attack, Guest};
 use super::catalogue::{ALL, PEACE};
 use super::clients;
 use super::lasting::{Lasting, ratio};
+use super::model::{Act, Attack, Guest};
 use super::place::{Place, Stage};
 use super::process::{Held, LOOK, PATIENCE, Process, client};
 use super::{judge, modules};
@@ -34,7 +34,7 @@ const OTHERS: [(&str, &str, &str); 4] = [
 ];
 
 /// What can be told in a request, and what a component can be swapped for.
-fn told() -> (Vec<&'static str>, Vec<super::attack::Module>) {
+fn told() -> (Vec<&'static str>, Vec<super::model::Module>) {
     let deed = |attack: &&Attack| match (attack.guest, attack.act) {
         (Guest::Does("create", deed), Act::Create) => Some(deed),
         _ => None,
@@ -78,33 +78,32 @@ pub(super) async fn play(stage: &Stage, rounds: usize) -> Result<Survivor> {
     let (neighbour, attacker) =
         (client(&place, "neighbour.sock", PATIENCE).await?, client(&place, "attacker.sock", PATIENCE).await?);
     clients::ready(&attacker).await?;
-    let peace = timed(&neighbour, async { sleep(PEACEFUL).await }).await;
+    let calm = timed(&neighbour, async { sleep(PEACEFUL).await }).await;
     let before = settled(&host).await;
     configure(&place, &OTHERS)?;
     host.signal(Signal::HUP);
     client(&place, "swapped.sock", PATIENCE).await.with_context(|| place.log())?;
     let (deeds, modules) = told();
-    let mut held = Vec::new();
-    let attacked = timed(&neighbour, async {
-        for _ in 0..rounds {
-            let calls = stream::iter(&deeds).map(|deed| told_to(&attacker, &place, deed)).buffer_unordered(AT_ONCE);
-            let swaps = async {
-                for module in &modules {
-                    swap(stage, &place, *module).await;
-                }
-            };
-            tokio::join!(calls.collect::<Vec<()>>(), swaps);
-            held.push(settled(&host).await);
-        }
-    })
-    .await;
-    let (quiet, under) = (p99(&peace.0), p99(&attacked.0));
+    let (mut held, mut stormy) = (Vec::new(), (Vec::new(), 0));
+    for _ in 0..rounds {
+        let calls = stream::iter(&deeds).map(|deed| told_to(&attacker, &place, deed)).buffer_unordered(AT_ONCE);
+        let swaps = async {
+            for module in &modules {
+                swap(stage, &place, *module).await;
+            }
+        };
+        let all = async { drop(tokio::join!(calls.collect::<Vec<()>>(), swaps)) };
+        let (took, failed) = timed(&neighbour, all).await;
+        stormy = ([stormy.0, took].concat(), stormy.1 + failed);
+        held.push(settled(&host).await);
+    }
+    let (quiet, under) = (p99(&calm.0), p99(&stormy.0));
     let lasting = Lasting {
         p99_in_peace_us: quiet,
         p99_under_attack_us: under,
         times: ratio(under, quiet),
-        neighbour_calls: peace.0.len() + attacked.0.len(),
-        neighbour_failures: peace.1 + attacked.1,
+        neighbour_calls: calm.0.len() + stormy.0.len(),
+        neighbour_failures: calm.1 + stormy.1,
         attacks: deeds.len() + modules.len(),
         before,
         rounds: held,
@@ -129,7 +128,7 @@ impl Survivor {
             sleep(LOOK).await;
         }
         self.lasting.after = self.host.held();
-        let end = self.host.end().await;
+        let end = self.host.end(PATIENCE).await;
         let left = end.into_iter().chain(self.place.holds()).chain(judge::panics(&self.place.log()));
         self.lasting.left = left.collect::<Vec<_>>().join("; ");
         Ok(self.lasting)
@@ -147,7 +146,7 @@ async fn told_to(channel: &Channel, place: &Place, deed: &str) {
 }
 
 /// One attack by another component, which the host looks at and refuses.
-async fn swap(stage: &Stage, place: &Place, module: super::attack::Module) {
+async fn swap(stage: &Stage, place: &Place, module: super::model::Module) {
     let (new, file) = (place.at("new.wasm"), place.at("swapped.wasm"));
     let before = place.log_length();
     let mut bytes = modules::with(&stage.guest, module);

@@ -9,9 +9,9 @@ use tokio_util::sync::CancellationToken;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use super::attack::{Act, Attack, Sign};
 use super::catalogue::PEACE;
 use super::clients;
+use super::model::{Act, Attack, Sign};
 use super::network::{Arrival, Network};
 use super::place::{Place, Stage, copy};
 use super::process::{LOOK, PATIENCE, Process, client};
@@ -53,7 +53,7 @@ pub(super) async fn warm(stage: &mut Stage) -> Result<()> {
     let mut host = Process::start(&place, None)?;
     // Nothing is compiled yet, and other work may leave little of the processor.
     client(&place, "attacker.sock", COMPILING).await.with_context(|| place.log())?;
-    host.end().await;
+    host.end(PATIENCE).await;
     let code = stage.root.join("code");
     copy(&place.at("state/code"), &code)?;
     stage.code = Some(code);
@@ -66,10 +66,7 @@ pub(super) async fn warm(stage: &mut Stage) -> Result<()> {
 /// When the host cannot be started at all: then nothing is known.
 pub(super) async fn play(stage: &Stage, attack: &Attack) -> Result<Seen> {
     let place = Place::new(stage, attack)?;
-    let network = match attack.act.is_in_a_network() {
-        true => Some(Network::make(&place.directory).await?),
-        false => None,
-    };
+    let network = if attack.act.is_in_a_network() { Some(Network::make(&place.directory).await?) } else { None };
     let mut host = Process::start(&place, network.as_ref())?;
     let mut seen = Seen::default();
     let neighbour = client(&place, "neighbour.sock", PATIENCE).await.with_context(|| place.log())?;
@@ -83,7 +80,7 @@ pub(super) async fn play(stage: &Stage, attack: &Attack) -> Result<Seen> {
     seen.answer = answer?;
     seen.memory = host.held().peak / 1024;
     seen.copies = host.opened(&place.at("data/large"));
-    seen.end = host.end().await;
+    seen.end = host.end(stage.without.patience()).await;
     if let Sign::Stores(byte, _) = attack.sign {
         seen.stored = place.stored(byte);
     }
