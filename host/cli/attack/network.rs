@@ -23,7 +23,14 @@ const DATAGRAMS: u16 = 9;
 const NAMES: u16 = 53;
 /// The longest head that is read.
 const HEAD: usize = 16 * 1024;
-const SCRIPT: &str = "ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo \
+/// Its mounts are a copy of everybody's, and a volume that is unmounted meanwhile would stay in use by it. So it lets all
+/// of them go but the one of the root and those that the stage (`$1`) and the program (`$2`) lie in.
+const SCRIPT: &str = "known=$(cat /proc/mounts); echo \"$known\" | while read -r source point _; do \
+    case $source in /dev/*) ;; *) continue ;; esac; \
+    case $point/ in //) continue ;; esac; \
+    case $1/ in $point/*) continue ;; esac; case $2/ in $point/*) continue ;; esac; \
+    umount -l \"$point\" 2>/dev/null; done; \
+    ip link set lo up && ip route add local 0.0.0.0/0 dev lo && ip -6 route add local ::/0 dev lo \
     && mount --bind \"$1/resolv.conf\" /etc/resolv.conf && mount --bind \"$1/hosts\" /etc/hosts && echo ready && exec cat";
 
 /// What got through.
@@ -63,6 +70,7 @@ impl Network {
         let mut anchor = Command::new("unshare")
             .args(["--net", "--mount", "--propagation", "private", "sh", "-c", SCRIPT, "sh"])
             .arg(directory)
+            .arg(std::env::current_exe()?)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
             .stderr(Stdio::null())
