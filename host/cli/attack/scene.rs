@@ -19,6 +19,9 @@ use super::process::{LOOK, PATIENCE, Process, client};
 /// How long the first host may take to be served, which compiles.
 const COMPILING: Duration = Duration::from_mins(2);
 
+/// How long copies are looked at that are under way when their call has been answered.
+const LOOKING: Duration = Duration::from_secs(5);
+
 /// What was seen of an attack.
 #[derive(Debug, Default)]
 pub(super) struct Seen {
@@ -71,7 +74,8 @@ pub(super) async fn play(stage: &Stage, attack: &Attack) -> Result<Seen> {
     let mut seen = Seen::default();
     let neighbour = client(&place, "neighbour.sock", PATIENCE).await.with_context(|| place.log())?;
     let done = CancellationToken::new();
-    let ((all, failed), answer) = tokio::join!(calls(neighbour.clone(), done.clone()), async {
+    let looks = copies(&host, &place, attack, done.clone());
+    let ((all, failed), most, answer) = tokio::join!(calls(neighbour.clone(), done.clone()), looks, async {
         let answer = act(&place, attack, &neighbour, &mut seen.left).await;
         done.cancel();
         answer
@@ -79,7 +83,7 @@ pub(super) async fn play(stage: &Stage, attack: &Attack) -> Result<Seen> {
     seen.neighbour = (all, failed);
     seen.answer = answer?;
     seen.memory = host.held().peak / 1024;
-    seen.copies = host.opened(&place.at("data/large"));
+    seen.copies = most;
     seen.end = host.end(stage.without.patience()).await;
     if let Sign::Stores(byte, _) = attack.sign {
         seen.stored = place.stored(byte);
@@ -102,6 +106,26 @@ async fn calls(channel: Channel, done: CancellationToken) -> (u64, u64) {
         sleep(LOOK).await;
     }
     (all, failed)
+}
+
+/// The most copies of the large file that are under way at once, from the first to the last one, as far as that is seen.
+async fn copies(host: &Process, place: &Place, attack: &Attack, done: CancellationToken) -> usize {
+    if !matches!(attack.sign, Sign::Copies(_)) {
+        return 0;
+    }
+    let (file, mut most, mut end) = (place.at("data/large"), 0, None);
+    loop {
+        let now = host.opened(&file);
+        most = most.max(now);
+        if done.is_cancelled() {
+            // None may have begun when the call is answered.
+            let is_over = end.get_or_insert_with(Instant::now).elapsed() > LOOKING;
+            if is_over || (most > 0 && now == 0) {
+                return most;
+            }
+        }
+        sleep(LOOK).await;
+    }
 }
 
 /// Does what the client of this attack does; gives its answer.
