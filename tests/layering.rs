@@ -33,7 +33,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("wire", &["sandbox"]),
     ("sandbox", &["admission", "egress", "node", "files", "state", "config", "observe", "confine"]),
     ("admission", &[]),
-    ("config", &[]),
+    ("config", &["observe"]),
     ("confine", &[]),
     ("egress", &["observe"]),
     ("node", &["observe"]),

@@ -135,7 +135,7 @@ impl Config {
                 file
             }
             Err(error) => {
-                problems.add(error.to_string().trim_end().replace('\n', "\n    "));
+                problems.add_lines(error.to_string().trim_end());
                 ConfigFile { host: HostSection::default(), backend: Vec::new() }
             }
         };

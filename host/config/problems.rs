@@ -1,5 +1,10 @@
 //! Mistakes in a configuration, collected so that all are reported together.
 
+use crate::observe::text::tame;
+
+/// Bytes of a line.
+const LONGEST: usize = 2048;
+
 /// What is wrong, each with the place and what to do.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.listed())]
@@ -26,9 +31,15 @@ impl ConfigError {
 pub struct Problems(Vec<String>);
 
 impl Problems {
-    /// Notes one.
-    pub fn add(&mut self, problem: impl Into<String>) {
-        self.0.push(problem.into());
+    /// Notes one. What it quotes of a file may be meant for a terminal, so it is tamed.
+    pub fn add(&mut self, problem: impl AsRef<str>) {
+        self.0.push(tame(problem.as_ref(), LONGEST));
+    }
+
+    /// Notes one of several lines.
+    pub fn add_lines(&mut self, problem: &str) {
+        let lines: Vec<_> = problem.lines().map(|line| tame(line, LONGEST)).collect();
+        self.0.push(lines.join("\n    "));
     }
 
     /// Notes the error of a result and gives its value otherwise.

@@ -11,6 +11,8 @@ use super::text::tame;
 
 /// Longest line, in bytes; the rest is cut.
 pub const LINE: usize = 4096;
+/// Longest context of a line, in bytes.
+const CONTEXT: usize = 128;
 
 /// How loud a guest's line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -79,17 +81,16 @@ impl GuestLog {
 
     /// Writes one line, or drops and counts it: too much, or it holds a secret too short to mask.
     pub fn line(&self, level: Level, context: &str, message: &str, origin: Origin<'_>) {
-        let cut = cut(message);
-        let size = u64::try_from(cut.len() + context.len()).unwrap_or(u64::MAX);
+        let size = u64::try_from(message.len().min(LINE) + context.len().min(CONTEXT)).unwrap_or(u64::MAX);
         let fits = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(size, Instant::now());
-        let texts = origin.secrets.mask(cut).zip(origin.secrets.mask(context));
+        let texts = fit(message, LINE, origin.secrets).zip(fit(context, CONTEXT, origin.secrets));
         let (Some((text, context)), true) = (texts, fits) else {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         };
         // Before the line that fits again, so that a reader sees where the gap is.
         self.tell_dropped();
-        self.emit(level, &tame(&context, 128), &tame(&text, LINE), origin.call);
+        self.emit(level, &context, &text, origin.call);
     }
 
     /// Says how many lines were dropped since this was last said, if any were.
@@ -112,9 +113,12 @@ impl GuestLog {
     }
 }
 
-/// The first `LINE` bytes, at a character boundary: masking never works on gigabytes.
-fn cut(text: &str) -> &str {
-    text.get(..text.floor_char_boundary(LINE)).unwrap_or(text)
+/// The first `limit` bytes of a guest's words, fit for a line; none when they hold a secret too short to mask. Cut
+/// first, because masking never works on gigabytes, and then without what may be the beginning of a secret.
+pub fn fit(text: &str, limit: usize, secrets: &Secrets) -> Option<String> {
+    let cut = text.get(..text.floor_char_boundary(limit)).unwrap_or(text);
+    let masked = if cut.len() < text.len() { secrets.mask_beginning(cut) } else { secrets.mask(cut) };
+    masked.map(|masked| tame(&masked, limit))
 }
 
 #[cfg(test)]
@@ -133,6 +137,23 @@ mod tests {
         assert_eq!(log.dropped.load(Ordering::Relaxed), 8);
         log.tell_dropped();
         assert_eq!(log.dropped.load(Ordering::Relaxed), 0, "said once");
+    }
+
+    #[test]
+    fn a_secret_at_the_cut_shows_nothing_of_itself() {
+        let secrets = Secrets::new(vec!["hunter2!hunter2!".to_owned()]);
+        for room in 1..16 {
+            let filler = "x".repeat(LINE - room);
+            let said = fit(&format!("{filler}hunter2!hunter2!"), LINE, &secrets).unwrap();
+            assert_eq!(said, filler, "{room}");
+        }
+        // Its last letter begins another one's base64.
+        let secrets = Secrets::new(vec!["GMVR".to_owned()]);
+        assert_eq!(fit("GMVRGMVRx", 8, &secrets).unwrap(), "******");
+        // Another one stands in it, behind where it begins.
+        let secrets = Secrets::new(["GPPPPPPPPPPPP", "PPPPPP"].map(str::to_owned).into());
+        assert_eq!(fit("aGPPPPPPPPPPPP", 9, &secrets).unwrap(), "a");
+        assert_eq!(fit(&"x".repeat(LINE + 1), LINE, &secrets).unwrap().len(), LINE);
     }
 
     #[test]

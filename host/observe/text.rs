@@ -3,7 +3,7 @@
 use super::drill::{self, Defence};
 
 /// Text with control characters escaped (a newline would forge a log line, an escape sequence
-/// would reach the reader's terminal) and cut to at most `limit` bytes.
+/// would reach the reader's terminal) and cut to at most `limit` bytes, then with a mark that it was.
 pub fn tame(text: &str, limit: usize) -> String {
     let is_tamed = drill::stands(Defence::Lines);
     let mut out = String::with_capacity(text.len().min(limit));
@@ -23,9 +23,13 @@ pub fn tame(text: &str, limit: usize) -> String {
     out
 }
 
-/// Characters that are not shown but change how a line reads: direction marks, separators.
+/// Characters that are not shown but change how a line reads: direction marks, separators, tags.
 const fn is_format(c: char) -> bool {
-    matches!(c, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}')
+    matches!(
+        c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}'
+    )
 }
 
 #[cfg(test)]
@@ -35,7 +39,7 @@ mod tests {
     #[test]
     fn no_line_can_be_forged() {
         assert_eq!(tame("a\nERROR b\r\u{1b}[31m", 100), "a\\nERROR b\\r\\u{1b}[31m");
-        assert_eq!(tame("a\u{202e}b", 100), "a\\u{202e}b");
+        assert_eq!(tame("a\u{202e}b\u{61c}", 100), "a\\u{202e}b\\u{61c}");
     }
 
     #[test]

@@ -104,6 +104,16 @@ impl BadAnswer {
     }
 }
 
+/// Foreign text within a problem: escaped, and too short to flood a log.
+pub(crate) fn quoted(text: &str) -> String {
+    const SHOWN: usize = 48;
+    let mut shown: String = text.chars().take(SHOWN).collect();
+    if shown.len() < text.len() {
+        shown.push('…');
+    }
+    format!("{shown:?}")
+}
+
 /// A field's name in the words of its contract, from the Rust identifier.
 fn proto_name(field: &str) -> &str {
     field.trim_start_matches("r#")
@@ -249,7 +259,7 @@ impl IntoPb<BTreeMap<String, String>> for Vec<(String, String)> {
         let mut map = BTreeMap::new();
         for (key, value) in self {
             if map.contains_key(&key) {
-                return Err(BadAnswer::new(format!("has the key {key:?} twice")));
+                return Err(BadAnswer::new(format!("has the key {} twice", quoted(&key))));
             }
             map.insert(key, value);
         }

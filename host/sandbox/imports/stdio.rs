@@ -55,7 +55,8 @@ impl LogStream {
     fn take(&self, bytes: &[u8]) {
         let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
         for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            let room = LINE.saturating_sub(line.len());
+            // One more than a line has: so it is known to be cut.
+            let room = (LINE + 1).saturating_sub(line.len());
             line.extend(piece.iter().take(room));
             if piece.ends_with(b"\n") {
                 self.log(&line);

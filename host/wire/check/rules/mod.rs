@@ -16,6 +16,7 @@ mod tests;
 
 use std::borrow::Cow;
 
+pub(crate) use crate::wire::convert::quoted;
 use crate::wire::{BadAnswer, Feature, Invalid, InvalidKind};
 
 /// The verdict of a rule.
@@ -119,14 +120,4 @@ pub(crate) fn same(field: &str, answered: &str, asked: &str) -> Verdict {
     }
     let (answered, asked) = (quoted(answered), quoted(asked));
     Err(Breach::new(field, format!("is {answered}, but {asked} was asked for")))
-}
-
-/// Foreign text within a problem: escaped, and too short to flood a log.
-pub(crate) fn quoted(text: &str) -> String {
-    const SHOWN: usize = 48;
-    let mut shown: String = text.chars().take(SHOWN).collect();
-    if shown.len() < text.len() {
-        shown.push('…');
-    }
-    format!("{shown:?}")
 }
