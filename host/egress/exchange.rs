@@ -17,19 +17,10 @@ use super::audit::Record;
 use super::body::{Allowance, Bounds, Down, Size, Times, Up, Witness, up};
 use super::connect::{Route, Unconnected};
 use super::error::{EgressError, Why};
-use super::policy::Decision;
+use super::policy::{Decision, Standing};
 use super::pool::Checkout;
 use super::{Egress, HttpLimits, form};
 use crate::observe::Secrets;
-
-/// Whether the generation serves.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// It is looked at, or hears what another one is asked: it must change nothing.
-    Trial,
-    /// It serves.
-    Serving,
-}
 
 /// How long a guest wants to wait; none: as long as it may.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

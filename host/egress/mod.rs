@@ -24,9 +24,10 @@ use std::sync::Arc;
 pub use self::address::Range;
 pub use self::body::{Allowance, Down, Presence, Up};
 pub use self::error::EgressError;
-pub use self::exchange::{Ask, Patience, Progress, Standing};
+pub use self::exchange::{Ask, Patience, Progress};
 pub use self::grant::{Grant, Mode, Origin};
 pub use self::limits::HttpLimits;
+pub use self::policy::Standing;
 pub use self::resolve::{Answer, Resolve, System};
 pub use self::tls::TlsError;
 

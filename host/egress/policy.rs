@@ -4,10 +4,18 @@ use http::Request;
 
 use super::address::{Judgement, Range, judge};
 use super::error::Why;
-use super::exchange::Standing;
 use super::form;
 use super::grant::{Grant, Mode};
 use super::target::Target;
+
+/// Whether the generation serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// It is looked at, or hears what another one is asked: it must change nothing.
+    Trial,
+    /// It serves.
+    Serving,
+}
 
 /// The grants of a generation.
 #[derive(Debug)]

@@ -61,7 +61,7 @@ pub struct Tables {
 /// Writes into a directory: `pb.rs` and what it includes, `descriptors.bin` (a file descriptor set),
 /// `bridge.rs` (facts and calls) and `conversions.rs`. Returns the files it has read.
 ///
-/// `codec` is the path of the codec that servers and clients use; none: tonic's own.
+/// `codec` is the path of the codec that servers and clients use; none: there are only messages.
 pub fn generate(contracts: &Contracts<'_>, codec: Option<&str>, out: &Path) -> Result<Vec<PathBuf>> {
     let proto = Proto::load(contracts.proto)?;
     let wit = Wit::load(contracts.wit, contracts.world)?;
@@ -124,9 +124,10 @@ fn compile_messages(proto: &Proto, codec: Option<&str>, out: &Path) -> Result<()
         .btree_map(".")
         .skip_debug(hiding.collect::<Vec<_>>())
         .emit_rerun_if_changed(false);
-    if let Some(codec) = codec {
-        builder = builder.codec_path(codec);
-    }
+    builder = match codec {
+        Some(codec) => builder.codec_path(codec),
+        None => builder.build_server(false).build_client(false),
+    };
     Ok(builder.compile_fds(proto.commented.clone())?)
 }
 

@@ -3,8 +3,8 @@
 use http::Request;
 
 use crate::egress::error::Why;
-use crate::egress::exchange::Standing;
 use crate::egress::grant::{Grant, Mode};
+use crate::egress::policy::Standing;
 use crate::egress::policy::{Fate, Policy};
 
 const GRANTED: &str = "https://array.example:8443";
