@@ -130,7 +130,7 @@ impl Config {
         let file = match parsed {
             Ok(file) => {
                 if file.backend.is_empty() {
-                    problems.add("there is no backend: add a [[backend]] section".to_owned());
+                    problems.add("there is no backend: add a [[backend]] section");
                 }
                 file
             }
@@ -146,7 +146,7 @@ impl Config {
 
 fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     if file.host.state.as_ref().is_some_and(|state| !state.is_absolute()) {
-        problems.add("host.state: must be an absolute path: a service has no directory of its own".to_owned());
+        problems.add("host.state: must be an absolute path: a service has no directory of its own");
     }
     let host = HostConfig {
         state: file.host.state.unwrap_or_else(|| PathBuf::from(DEFAULT_STATE)),
