@@ -123,7 +123,7 @@ impl Survivor {
         configure(&self.place, &[])?;
         self.host.signal(Signal::HUP);
         let begin = Instant::now();
-        // Threads that wait for work of the file system end when none has come for ten seconds.
+        // Threads that wait for work of the file system end when none has come for a while (`cli::IDLE`).
         while !self.host.held().is_within(&self.lasting.before) && begin.elapsed() < PATIENCE {
             sleep(LOOK).await;
         }
