@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
 use drivebay::wire::pb::csi::v1::{
     ControllerGetCapabilitiesRequest, ControllerGetVolumeRequest, CreateVolumeRequest, CreateVolumeResponse,
-    GetPluginCapabilitiesRequest, GetPluginInfoRequest, ListVolumesRequest, ProbeRequest,
+    GetPluginCapabilitiesRequest, GetPluginInfoRequest, ListVolumesRequest, ListVolumesResponse, ProbeRequest,
 };
 use prost::Message as _;
+use rustix::process::Signal;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status};
@@ -143,6 +144,27 @@ async fn an_answer_that_breaks_the_contract_is_no_answer() {
     host.instruct("expand-volume", "vol-a", "bad capacity").await;
     let status = refused(client.controller_expand_volume(requests::expand("vol-a", 2 * requests::GIB)).await);
     expect(&status, Code::Unavailable, "answer breaks the contract");
+}
+
+/// The host is kept from running, as by a loaded machine, while a client gives up one call after the other.
+#[tokio::test]
+async fn calls_given_up_before_they_were_read_cost_the_others_nothing() {
+    let host = TestHost::tester().await;
+    let client = host.controller().await;
+    host.signal(Signal::STOP);
+    let stays = tokio::spawn(list(client.clone()));
+    let given_up = |_| tokio::time::timeout(Duration::from_millis(100), list(client.clone()));
+    for answer in (0..100).map(given_up).collect::<JoinSet<_>>().join_all().await {
+        assert!(answer.is_err(), "a host that does not run answers nobody");
+    }
+    // Another one, so that the connection has had its turn with what those before it have left.
+    assert!(given_up(0).await.is_err());
+    host.signal(Signal::CONT);
+    stays.await.unwrap().expect("a call that its client waits for is answered");
+}
+
+async fn list(mut client: ControllerClient<Channel>) -> Result<Response<ListVolumesResponse>, Status> {
+    client.list_volumes(ListVolumesRequest::default()).await
 }
 
 #[tokio::test]

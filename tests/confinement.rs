@@ -102,7 +102,7 @@ async fn a_directory_that_cannot_be_written_any_more_is_refused_in_words() {
     };
     let configure = |text: String| {
         std::fs::write(host.file(), text).unwrap();
-        kill_process(Pid::from_raw(i32::try_from(host.process()).unwrap()).unwrap(), Signal::HUP).unwrap();
+        host.signal(Signal::HUP);
     };
     configure(granting(system.path()));
     let line = host.log.wait("refused: ", 1).await;

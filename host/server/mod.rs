@@ -33,6 +33,10 @@ use crate::wire::pb::volumegroup::controller_server::ControllerServer as VolumeG
 
 /// The largest request that is read: as large as clients accept answers.
 const MESSAGE: usize = 4 * 1024 * 1024;
+/// Calls that one client may give up before they have been looked at; with one more its connection is closed, and all other
+/// calls on it fail. A client that repeats calls with short deadlines comes past the library's own limit of 20 while
+/// a loaded machine keeps the host from reading.
+const GIVEN_UP: usize = 1000;
 /// The largest answer that is sent; clients written in Go refuse larger ones.
 const ANSWER: usize = 4 * 1024 * 1024;
 
@@ -56,6 +60,7 @@ pub async fn serve(
         let over = CancellationToken::new();
         let (hand, incoming) = mpsc::unbounded_channel();
         let round = Server::builder()
+            .http2_max_pending_accept_reset_streams(Some(GIVEN_UP))
             .layer(words::AtTheDoor)
             .add_routes(Routes::from(all.clone()))
             .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), over.clone().cancelled_owned());

@@ -75,11 +75,16 @@ impl TestHost {
 
     /// Asks it to stop, as init systems do, and expects that it ends well. Its directory stays.
     pub async fn stop(&mut self) {
-        let id = i32::try_from(self.child.id().expect("the host runs")).unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), Signal::TERM).unwrap();
+        self.signal(Signal::TERM);
         let status = ended(&mut self.child, &self.log).await;
         assert_eq!(status.code(), Some(0), "{}", self.log.tail());
         assert!(!self.socket().exists(), "a stopped host leaves no socket behind");
+    }
+
+    /// Sends its process a signal.
+    pub fn signal(&self, signal: Signal) {
+        let id = i32::try_from(self.process()).unwrap();
+        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
     }
 
     /// Kills it, as a power failure does.

@@ -27,28 +27,36 @@ pub struct Addresses {
     pub addons: Option<String>,
 }
 
-/// Two connections to one socket.
+/// Two connections to one socket, and more when they are asked for.
 #[derive(Debug, Clone)]
 pub(crate) struct Socket {
     lines: [Channel; 2],
+    endpoint: Endpoint,
     /// Its address, for messages.
     pub(crate) name: String,
 }
 
 impl Socket {
     async fn connect(address: &str) -> Result<Self, String> {
+        let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|e| format!("{address}: {e}"))?;
+        let endpoint = endpoint.connect_timeout(CONNECT_WITHIN);
         let line = || async {
-            let endpoint = Endpoint::from_shared(address.to_owned()).map_err(|e| format!("{address}: {e}"))?;
-            let connected = endpoint.connect_timeout(CONNECT_WITHIN).connect().await;
+            let connected = endpoint.connect().await;
             connected.map_err(|e| format!("{address}: nobody answers there ({e}); is the driver running?"))
         };
-        Ok(Self { lines: [line().await?, line().await?], name: address.to_owned() })
+        let lines = [line().await?, line().await?];
+        Ok(Self { lines, endpoint, name: address.to_owned() })
     }
 
     /// One of the connections.
     pub(crate) fn line(&self, number: usize) -> Channel {
         let [first, second] = &self.lines;
         if number.is_multiple_of(2) { first.clone() } else { second.clone() }
+    }
+
+    /// A connection that nobody else has; it is made with the first call on it.
+    pub(crate) fn another(&self) -> Channel {
+        self.endpoint.connect_lazy()
     }
 
     async fn ask<R: Rpc>(&self, request: R, deadline: Duration) -> Option<R::Reply> {

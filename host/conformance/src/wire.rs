@@ -9,6 +9,7 @@ use prost::Message;
 use tonic::codec::{Codec, DecodeBuf, Decoder, EncodeBuf, Encoder};
 use tonic::transport::Channel;
 use tonic::{Request, Status};
+use tower::ServiceExt as _;
 
 /// The messages of the contracts.
 #[allow(
@@ -64,7 +65,8 @@ pub(crate) trait Rpc: Message + Clone + Default + std::fmt::Debug + 'static {
 /// Sends one request and gathers the answer's messages until the stream ends.
 ///
 /// # Errors
-/// The driver's status, or `DEADLINE_EXCEEDED` when it has not answered within `deadline`.
+/// The driver's status, `UNAVAILABLE` when the connection was lost, or `DEADLINE_EXCEEDED` when it has not
+/// answered within `deadline`.
 pub(crate) async fn send(
     channel: Channel,
     path: &'static str,
@@ -75,9 +77,20 @@ pub(crate) async fn send(
     answer.await.unwrap_or_else(|_| Err(Status::deadline_exceeded(format!("no answer within {deadline:?}"))))
 }
 
+/// What happens to the connection is no answer of the driver's: clients in every language call it `UNAVAILABLE`.
+fn lost(error: tonic::transport::Error) -> Status {
+    let mut words = error.to_string();
+    let mut source = std::error::Error::source(&error);
+    while let Some(error) = source {
+        words = format!("{words}: {error}");
+        source = error.source();
+    }
+    Status::unavailable(format!("the connection was lost: {words}"))
+}
+
 async fn exchange(channel: Channel, path: &'static str, body: Bytes) -> Result<Vec<Bytes>, Status> {
-    let mut client = tonic::client::Grpc::new(channel);
-    client.ready().await.map_err(|e| Status::unavailable(format!("no connection: {e}")))?;
+    let mut client = tonic::client::Grpc::new(channel.map_err(lost));
+    client.ready().await?;
     let path = http::uri::PathAndQuery::from_maybe_shared(format!("/{path}"));
     let path = path.map_err(|e| Status::internal(e.to_string()))?;
     let mut stream = client.server_streaming(Request::new(body), path, BytesCodec).await?.into_inner();

@@ -15,6 +15,7 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use prost::Message;
 use tonic::Code;
+use tonic::transport::Channel;
 
 pub(crate) use ambient::{Ambient, Finding, RULES as AMBIENT};
 pub(crate) use answer::{Answer, Got, Outcome, Stop};
@@ -52,6 +53,24 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// The connection that calls travel on.
+#[derive(Debug, Clone, Copy)]
+enum Line<'r> {
+    /// One of those that a socket has for everybody.
+    Shared(usize),
+    /// The caller's own.
+    Own(&'r Channel),
+}
+
+impl Line<'_> {
+    fn of(self, socket: &Socket) -> Channel {
+        match self {
+            Self::Shared(number) => socket.line(number),
+            Self::Own(channel) => channel.clone(),
+        }
+    }
+}
+
 /// The handle that a rule works with: copies of it aim at another site, node or connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trial<'r> {
@@ -59,7 +78,7 @@ pub(crate) struct Trial<'r> {
     pub(crate) scene: &'r Scene,
     pub(crate) site: usize,
     pub(crate) node: usize,
-    line: usize,
+    line: Line<'r>,
     /// Controller calls go to the node's socket.
     at_node: bool,
 }
@@ -67,7 +86,7 @@ pub(crate) struct Trial<'r> {
 impl<'r> Trial<'r> {
     /// At the first site's first node.
     pub(crate) const fn new(desk: &'r Desk, scene: &'r Scene) -> Self {
-        Self { desk, scene, site: 0, node: 0, line: 0, at_node: false }
+        Self { desk, scene, site: 0, node: 0, line: Line::Shared(0), at_node: false }
     }
 
     /// The same at the second site.
@@ -81,8 +100,16 @@ impl<'r> Trial<'r> {
     }
 
     /// The same on another connection.
-    pub(crate) const fn on_line(self, line: usize) -> Self {
-        Self { line, ..self }
+    const fn on_line(self, number: usize) -> Self {
+        Self { line: Line::Shared(number), ..self }
+    }
+
+    /// The same on a connection of the caller's own.
+    const fn over<'s>(self, own: &'s Channel) -> Trial<'s>
+    where
+        'r: 's,
+    {
+        Trial { line: Line::Own(own), ..self }
     }
 
     /// The site that calls go to.
@@ -162,7 +189,7 @@ impl<'r> Trial<'r> {
             Ok(socket) => socket,
             Err(why) => return Err(Refused::Status(Code::Unavailable, why, self.keep::<R>(body, Err(None)))),
         };
-        let sent = wire::send(socket.line(self.line), R::PATH, body.clone(), self.with().deadline).await;
+        let sent = wire::send(self.line.of(socket), R::PATH, body.clone(), self.with().deadline).await;
         match sent {
             Ok(messages) => {
                 let at = self.keep::<R>(body, Ok(&messages));
@@ -250,9 +277,14 @@ impl<'r> Trial<'r> {
     /// Gives calls up before they are answered, with ever longer waits, until one is answered. The
     /// waits grow in small steps, so that one of them ends while the driver is at work, however long
     /// the request takes to get there.
+    ///
+    /// They have a connection to themselves: servers close one on which many calls were given up that
+    /// they had not come to yet, and with it whatever else is under way there.
     pub(crate) async fn give_up<R: Rpc>(self, request: &R) {
+        let Ok(own) = self.socket(R::SIDE).map(Socket::another) else { return };
+        let there = self.over(&own);
         for wait in [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 37, 46, 58, 72, 90] {
-            let call = self.call(request.clone());
+            let call = there.call(request.clone());
             if tokio::time::timeout(Duration::from_millis(wait), call).await.is_ok() {
                 return;
             }
