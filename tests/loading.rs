@@ -106,8 +106,16 @@ async fn another_version_of_the_contract() {
 
 #[tokio::test]
 async fn an_interface_with_other_types() {
-    let bytes = replaced(&bytes_of("minimal-rust"), "vendor-version", "seller-version");
-    refuses(&bytes, "an interface that it exports is not the contract's").await;
+    for (from, to) in [("vendor-version", "seller-version"), ("capacity-bytes", "capacity-bites")] {
+        let bytes = replaced(&bytes_of("minimal-rust"), from, to);
+        refuses(&bytes, "an interface that it exports is not the contract's").await;
+        // Who only looks at it hears the same.
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("backend.wasm");
+        std::fs::write(&file, &bytes).unwrap();
+        let (code, text) = run_to_end(&["check"], &[&file]).await;
+        assert!(code == 1 && text.contains("an interface that it exports is not the contract's"), "{text}");
+    }
 }
 
 #[tokio::test]

@@ -4,10 +4,14 @@
 use std::collections::BTreeSet;
 
 use crate::egress::Origin;
+use crate::observe::text::tame;
 use crate::sandbox::bindings::drivebay::backend::types::Topology as WitTopology;
 use crate::sandbox::bindings::exports::drivebay::backend::identity::{Description, Grant, Need};
 use crate::sandbox::bindings::exports::drivebay::backend::node::NodeDescription;
 use crate::wire::{Abilities, Feature, Interface};
+
+/// Bytes of a word of the backend's in words of the host's.
+const SAID: usize = 512;
 
 /// The facts of one generation.
 #[derive(Debug, Clone)]
@@ -85,8 +89,10 @@ impl Facts {
     /// The first rule it breaks, or all required grants that are missing.
     pub fn new(said: Description, exports: BTreeSet<Interface>, given: Given<'_>) -> Result<Self, FactError> {
         name(&said.name)?;
-        if said.vendor_version.is_empty() || said.vendor_version.len() > 128 {
-            return Err(FactError::Description("vendor-version must have 1 to 128 bytes".to_owned()));
+        let version = &said.vendor_version;
+        if version.is_empty() || version.len() > 128 || tame(version, 128) != *version {
+            let rule = "vendor-version must have 1 to 128 bytes without control characters";
+            return Err(FactError::Description(rule.to_owned()));
         }
         let versions = (said.state_version.writes, said.state_version.reads_from);
         if versions.1 > versions.0 {
@@ -96,7 +102,10 @@ impl Facts {
         let features = said.features.iter().filter_map(|feature| {
             let known = Feature::from_name(feature);
             if known.is_none() {
-                tracing::warn!(feature, "the backend describes a feature that this host does not know");
+                tracing::warn!(
+                    feature = tame(feature, 80),
+                    "the backend describes a feature that this host does not know"
+                );
             }
             known
         });
@@ -141,7 +150,7 @@ fn wants(said: &Description, given: Given<'_>) -> Result<Vec<String>, FactError>
     let (mut required, mut optional) = (Vec::new(), Vec::new());
     for want in &said.wants {
         if let Some(what) = lacking(&want.grant, given) {
-            let words = format!("{what} ({})", want.why);
+            let words = format!("{what} ({})", tame(&want.why, SAID));
             match want.need {
                 Need::Required => required.push(words),
                 Need::Optional => optional.push(words),
@@ -155,14 +164,13 @@ pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
     match grant {
         Grant::Directory(want) => {
             let have = given.directories.iter().find(|d| d.guest == want.path);
+            let path = tame(&want.path, SAID);
             match have {
                 None => Some(format!(
-                    "directory {}{}: give it with --directory HOST:{} or [backend.grants]",
-                    want.path,
+                    "directory {path}{}: give it with --directory HOST:{path} or [backend.grants]",
                     if want.write { ", writable" } else { "" },
-                    want.path
                 )),
-                Some(have) if want.write && !have.write => Some(format!("directory {}, writable", want.path)),
+                Some(have) if want.write && !have.write => Some(format!("directory {path}, writable")),
                 Some(_) => None,
             }
         }
@@ -172,7 +180,7 @@ pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
                 Ok(wanted) => given.http.iter().any(|grant| grant.origin.covers(&wanted)),
                 Err(_) => false,
             };
-            let what = if origin.is_empty() { "an origin of its settings" } else { origin };
+            let what = if origin.is_empty() { "an origin of its settings".to_owned() } else { tame(origin, SAID) };
             (!have).then(|| format!("HTTP to {what}: give it with --http ORIGIN or http in [backend.grants]"))
         }
         Grant::Node => (!given.node).then(|| "node work: give it with --node or node = true".to_owned()),
@@ -188,7 +196,7 @@ fn name(name: &str) -> Result<(), FactError> {
     }
     Err(FactError::Description(format!(
         "the name \"{}\" must be a domain name of at most 63 letters, digits, - and ., a letter first and last",
-        crate::observe::text::tame(name, 80)
+        tame(name, 80)
     )))
 }
 
@@ -217,3 +225,6 @@ fn companions(abilities: &Abilities) -> Result<(), FactError> {
         Err(FactError::Description(format!("it exports {one}, which means nothing without {other}; export that, too")))
     })
 }
+
+#[cfg(test)]
+mod tests;

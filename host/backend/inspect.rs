@@ -90,10 +90,11 @@ async fn look(
     let program = loaded.linked?;
     loader::check_pin(&config, &seen.digest)?;
     let own = loader::own_exports(&program)?;
-    let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
+    let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let shared = Shared { files: files(&config, &jobs(&config))?, egress: egress(&config, "check".to_owned())? };
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
+    loader::check_types(&mut live, &exports)?;
     let said = answered("describe", own.describe(&mut live).await)?;
     let given = Given::of(&config);
     let (wants, unknown_features) = (wants(&said, given), unknown_features(&said));

@@ -11,6 +11,7 @@ use super::gate::{Refusal, RefusalId};
 use super::generation::{Generation, Parts};
 use super::signature::{self, Claim, SignatureError};
 use crate::config::{BackendConfig, ComponentSource, HttpMode};
+use crate::observe::text::tame;
 use crate::sandbox::cache::CodeCache;
 use crate::sandbox::context::CallContext;
 use crate::sandbox::fault::Fault;
@@ -20,6 +21,11 @@ use crate::sandbox::loading::{LoadError, Loader, Shape};
 use crate::sandbox::own::{Answer, OwnExports};
 use crate::sandbox::store::Surroundings;
 use crate::wire::Exports;
+
+/// Bytes of the words of one refusal: they stand in a line of the log, and in the history for long.
+const WORDS: usize = 4096;
+/// Bytes of those that quote the component.
+const QUOTED: usize = 512;
 
 /// Why a component is not loaded.
 #[derive(Debug, thiserror::Error)]
@@ -113,7 +119,8 @@ impl Refused {
             Self::Facts(_) | Self::Refusal { .. } | Self::Fault { .. } => RefusalId::Describe,
             Self::Interrupted | Self::Load(LoadError::Unwanted) => RefusalId::Host,
         };
-        Refusal::new(id, self.to_string())
+        // Whoever makes words of a vendor's has made them fit already; no list of them may get endless.
+        Refusal::new(id, tame(&self.to_string(), WORDS))
     }
 }
 
@@ -152,7 +159,7 @@ pub(super) async fn stage(
     let Staging { loader, cache, look, around, trust } = staging;
     let program = loader.load(bytes, digest.clone(), cache).await?.linked?;
     let own = own_exports(&program)?;
-    let exports = Exports::find(program.pre()).map_err(|e| Refused::Types(format!("{e:#}")))?;
+    let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
     warn_of_http(&config, &program);
     if let Some((path, claim)) = claim
@@ -163,6 +170,17 @@ pub(super) async fn stage(
     }
     try_out(&look, &program, &own, trust).await?;
     Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
+}
+
+/// The engine's words on types, which quote the component's names.
+pub(super) fn types(words: &str) -> Refused {
+    Refused::Types(tame(words, QUOTED))
+}
+
+/// Whether every interface that it exports has the contract's types. The first call would find out, but only then.
+pub(super) fn check_types(live: &mut Live, exports: &Exports) -> Result<(), Refused> {
+    let checked = live.check(|store, instance| exports.check_types(store, instance));
+    checked.map_err(|e| types(&format!("{}: {:#}", e.interface, e.cause)))
 }
 
 /// Says what the operator may not expect of the grants for HTTP.
@@ -182,7 +200,7 @@ pub(super) fn own_exports(program: &Program) -> Result<OwnExports, Refused> {
         let other = exports.iter().find(|name| name.starts_with("drivebay:backend/") && !name.ends_with("@0.1.0"));
         match other {
             Some(other) => Refused::Contract(other.clone()),
-            None => Refused::NoBackend(format!("{error:#}")),
+            None => Refused::NoBackend(tame(&format!("{error:#}"), QUOTED)),
         }
     })
 }
@@ -252,8 +270,7 @@ async fn facts(
 ) -> Result<Facts, Refused> {
     let given = Given::of(config);
     let mut live = ask(around, program, "describe").await?;
-    live.check(|store, instance| exports.check_types(store, instance))
-        .map_err(|e| Refused::Types(format!("{}: {:#}", e.interface, e.cause)))?;
+    check_types(&mut live, exports)?;
     let said = answered("describe", own.describe(&mut live).await)?;
     let facts = Facts::new(said, exports.present().collect(), given)?;
     let mut live = ask(around, program, "get-node").await?;
@@ -272,5 +289,5 @@ pub(super) async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'s
 
 pub(super) fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
     let answer = answer.map_err(|fault| Refused::Fault { call, fault })?;
-    answer.map_err(|error| Refused::Refusal { call, message: crate::observe::text::tame(&error.message, 1024) })
+    answer.map_err(|error| Refused::Refusal { call, message: tame(&error.message, 1024) })
 }

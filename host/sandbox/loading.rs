@@ -17,6 +17,12 @@ use super::instance::Program;
 use super::limits::Limits;
 use super::{engine, linker, memory};
 use crate::observe::metrics::metrics;
+use crate::observe::text::tame;
+
+/// Bytes of the longest name of an interface: several times those of any contract's.
+const NAME: usize = 256;
+/// Bytes of what the engine says: it quotes the component, whose names can be long and have line ends.
+const WORDS: usize = 512;
 
 /// What can be wrong with a component file.
 #[derive(Debug, thiserror::Error)]
@@ -175,10 +181,14 @@ impl Loader {
         let ours = ["drivebay:backend/", "drivebay:host/"];
         let foreign: Vec<_> = ty
             .imports(&self.engine)
-            .map(|(name, _)| name.to_owned())
+            .map(|(name, _)| name)
             .filter(|name| ours.iter().any(|p| name.starts_with(p)) && !name.ends_with("@0.1.0"))
             .collect();
-        if foreign.is_empty() { LoadError::Link(format!("{error:#}")) } else { LoadError::Contract(foreign.join(", ")) }
+        if foreign.is_empty() {
+            LoadError::Link(tame(&format!("{error:#}"), WORDS))
+        } else {
+            LoadError::Contract(tame(&foreign.join(", "), WORDS))
+        }
     }
 }
 
@@ -196,7 +206,8 @@ async fn blocking<T: Send + 'static>(
     spawn_blocking(work).await.map_err(|_| LoadError::Unwanted)?
 }
 
-/// The interfaces of a component.
+/// The interfaces of a component. Names that are not of an interface can have anything in them, and are made fit to
+/// be shown: they are nobody's then.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Shape {
     /// What it imports.
@@ -221,7 +232,7 @@ impl Shape {
         let names = |items: &mut dyn Iterator<Item = (&str, ComponentItem)>| {
             items
                 .filter(|(_, item)| matches!(item, ComponentItem::ComponentInstance(_)))
-                .map(|(name, _)| name.to_owned())
+                .map(|(name, _)| tame(name, NAME))
                 .collect()
         };
         Self {
@@ -243,7 +254,7 @@ fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
 }
 
 fn broken(error: &wasmtime::Error) -> LoadError {
-    LoadError::Broken(crate::observe::text::tame(&format!("{error:#}"), 512))
+    LoadError::Broken(tame(&format!("{error:#}"), WORDS))
 }
 
 /// A `Hasher` that is the same in every process and version of the compiler.
@@ -271,3 +282,6 @@ mod sha2_hasher {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

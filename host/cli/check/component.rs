@@ -139,9 +139,9 @@ fn problem(refused: &Refused, grants: Grants) -> Option<String> {
     match (refused, grants) {
         (Refused::Facts(FactError::Grants(_)), Grants::Open) => None,
         (Refused::Refusal { .. }, Grants::Open) => {
-            Some(format!("{refused}; if it needs settings, check a configuration file that has them"))
+            Some(format!("{}; if it needs settings, check a configuration file that has them", refused.refusal().words))
         }
-        _ => Some(refused.to_string()),
+        _ => Some(refused.refusal().words),
     }
 }
 
