@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use prost_reflect::DescriptorPool;
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::Signal;
 use serde_json::{Value as Json, json};
 use tempfile::TempDir;
 use tonic::{Code, Status};
@@ -17,7 +17,7 @@ use tonic::{Code, Status};
 use crate::support::place::{Place, PoolKind};
 use crate::support::site::{Content, Site, Volume, options_with};
 use crate::support::tap::Tap;
-use crate::support::{Guest, PATIENCE, TestHost, wire};
+use crate::support::{Guest, PATIENCE, TestHost, beside_steps, wire};
 
 /// How long between two attempts of a call that is repeated.
 const AGAIN: Duration = Duration::from_millis(25);
@@ -172,13 +172,13 @@ impl End {
 
     /// Suspends the host, or lets it go on.
     pub fn signal(&self, signal: Signal) {
-        let id = i32::try_from(self.site.host.process()).unwrap();
-        kill_process(Pid::from_raw(id).unwrap(), signal).unwrap();
+        self.site.host.signal(signal);
     }
 
     /// Calls `service/Method`.
     pub async fn ask(&self, method: &str, request: Json) -> Result<Json, Status> {
-        wire::ask(self.site.host.connect_later(), &self.contracts, method, request).await
+        let ask = || wire::ask(self.site.host.connect_later(), &self.contracts, method, request.clone());
+        beside_steps(ask).await
     }
 
     async fn replication(&self, method: &str, source: &Json, mut more: Json) -> Result<Json, Status> {

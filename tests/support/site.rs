@@ -19,7 +19,7 @@ use tonic::transport::Channel;
 
 use super::place::{Place, PoolKind};
 use super::tap::Tap;
-use super::{Guest, Options, TestHost, requests};
+use super::{Guest, Options, TestHost, beside_steps, requests};
 
 /// What a volume holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -113,23 +113,27 @@ impl Site {
     }
 
     pub async fn create(&self, name: &str, content: Content, source: Option<Source>) -> Result<Volume, Status> {
-        let answer = self.controller().create_volume(create(name, content, source)).await?;
+        let request = create(name, content, source);
+        let answer = beside_steps(|| async { self.controller().create_volume(request.clone()).await }).await?;
         let volume = answer.into_inner().volume.expect("a new volume is described");
         Ok(Volume { id: volume.volume_id, name: name.to_owned(), content, context: volume.volume_context })
     }
 
     pub async fn delete(&self, volume: &Volume) -> Result<(), Status> {
-        self.controller().delete_volume(requests::delete(&volume.id)).await.map(drop)
+        beside_steps(|| async { self.controller().delete_volume(requests::delete(&volume.id)).await }).await.map(drop)
     }
 
     /// Gives the snapshot's id.
     pub async fn snapshot(&self, name: &str, volume: &Volume) -> Result<String, Status> {
-        let answer = self.controller().create_snapshot(requests::snapshot(name, &volume.id)).await?;
+        let request = requests::snapshot(name, &volume.id);
+        let answer = beside_steps(|| async { self.controller().create_snapshot(request.clone()).await }).await?;
         Ok(answer.into_inner().snapshot.expect("a new snapshot is described").snapshot_id)
     }
 
     pub async fn delete_snapshot(&self, snapshot: &str) -> Result<(), Status> {
-        self.controller().delete_snapshot(requests::delete_snapshot(snapshot)).await.map(drop)
+        beside_steps(|| async { self.controller().delete_snapshot(requests::delete_snapshot(snapshot)).await })
+            .await
+            .map(drop)
     }
 
     pub async fn stage(&self, volume: &Volume) -> Result<(), Status> {
@@ -140,7 +144,7 @@ impl Site {
             volume_context: volume.context.clone(),
             ..Default::default()
         };
-        self.node().node_stage_volume(request).await.map(drop)
+        beside_steps(|| async { self.node().node_stage_volume(request.clone()).await }).await.map(drop)
     }
 
     pub async fn publish(&self, volume: &Volume) -> Result<(), Status> {
@@ -152,25 +156,26 @@ impl Site {
             volume_context: volume.context.clone(),
             ..Default::default()
         };
-        self.node().node_publish_volume(request).await.map(drop)
+        beside_steps(|| async { self.node().node_publish_volume(request.clone()).await }).await.map(drop)
     }
 
     pub async fn unpublish(&self, volume: &Volume) -> Result<(), Status> {
         let request = NodeUnpublishVolumeRequest { volume_id: volume.id.clone(), target_path: self.target(volume) };
-        self.node().node_unpublish_volume(request).await.map(drop)
+        beside_steps(|| async { self.node().node_unpublish_volume(request.clone()).await }).await.map(drop)
     }
 
     pub async fn unstage(&self, volume: &Volume) -> Result<(), Status> {
         let staging_target_path = self.staging(volume);
         let request = NodeUnstageVolumeRequest { volume_id: volume.id.clone(), staging_target_path };
-        self.node().node_unstage_volume(request).await.map(drop)
+        beside_steps(|| async { self.node().node_unstage_volume(request.clone()).await }).await.map(drop)
     }
 
     /// A snapshot of all of them at one moment; gives the group's id and those of its members.
     pub async fn group(&self, name: &str, volumes: &[&Volume]) -> Result<(String, Vec<String>), Status> {
         let ids: Vec<_> = volumes.iter().map(|volume| volume.id.as_str()).collect();
-        let mut client = self.groups();
-        let answer = client.create_volume_group_snapshot(requests::group_snapshot(name, &ids)).await?;
+        let request = requests::group_snapshot(name, &ids);
+        let answer =
+            beside_steps(|| async { self.groups().create_volume_group_snapshot(request.clone()).await }).await?;
         let group = answer.into_inner().group_snapshot.expect("a new group is described");
         Ok((group.group_snapshot_id, group.snapshots.into_iter().map(|member| member.snapshot_id).collect()))
     }
@@ -178,7 +183,7 @@ impl Site {
     pub async fn delete_group(&self, group: &str, members: &[String]) -> Result<(), Status> {
         let members: Vec<_> = members.iter().map(String::as_str).collect();
         let request = requests::delete_group_snapshot(group, &members);
-        self.groups().delete_volume_group_snapshot(request).await.map(drop)
+        beside_steps(|| async { self.groups().delete_volume_group_snapshot(request.clone()).await }).await.map(drop)
     }
 
     /// The ids of all volumes that are listed.
@@ -228,7 +233,9 @@ impl Site {
             volume_capability: Some(volume.content.capability()),
             ..requests::expand(&volume.id, bytes)
         };
-        Ok(self.controller().controller_expand_volume(request).await?.into_inner().capacity_bytes)
+        let answer =
+            beside_steps(|| async { self.controller().controller_expand_volume(request.clone()).await }).await?;
+        Ok(answer.into_inner().capacity_bytes)
     }
 
     /// Expands, the node's part.
@@ -241,7 +248,7 @@ impl Site {
             volume_capability: Some(volume.content.capability()),
             ..Default::default()
         };
-        self.node().node_expand_volume(request).await.map(drop)
+        beside_steps(|| async { self.node().node_expand_volume(request.clone()).await }).await.map(drop)
     }
 
     fn controller(&self) -> ControllerClient<Channel> {
