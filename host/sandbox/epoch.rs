@@ -1,14 +1,21 @@
 //! The clock of the sandbox: one thread ticks the epoch of every engine. A thread of its own and
-//! not a task, because a busy runtime must not stop the clock that ends busy guests.
+//! not a task, because a busy runtime must not stop the clock that ends busy guests. It is quick only while guests
+//! compute: a host in peace shall not wake a thousand times a second.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
 use wasmtime::{Engine, EngineWeak};
 
-/// The length of a tick: how often a running guest yields, and the grain of its CPU time.
-pub(crate) const TICK: Duration = Duration::from_millis(10);
+/// The length of a tick that follows one that met no guest at work: most calls end between two of them.
+const CALM: Duration = Duration::from_millis(10);
+/// The length of any other: how often a guest that computes for long yields, and the grain of its CPU time.
+pub(crate) const QUICK: Duration = Duration::from_millis(1);
+
+/// Whether the latest tick has met a guest at work.
+static MET: AtomicBool = AtomicBool::new(false);
 
 static ENGINES: OnceLock<Mutex<Vec<EngineWeak>>> = OnceLock::new();
 
@@ -29,9 +36,14 @@ pub(crate) fn register(engine: &Engine) -> std::io::Result<()> {
     Ok(())
 }
 
+/// To be told by a guest at work when a tick reaches it.
+pub(crate) fn met() {
+    MET.store(true, Ordering::Relaxed);
+}
+
 fn tick(engines: &Mutex<Vec<EngineWeak>>) {
     loop {
-        thread::park_timeout(TICK);
+        thread::park_timeout(if MET.swap(false, Ordering::Relaxed) { QUICK } else { CALM });
         engines
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -8,6 +8,7 @@ use wasmtime::component::{Instance, InstancePre};
 use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 
 use super::context::CallContext;
+use super::epoch;
 use super::fault::{Fault, FaultKind};
 use super::limits::Limits;
 use super::meter::{Meter, Metered};
@@ -141,6 +142,7 @@ fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
     let (meter, cpu) = (Meter::new(), limits.cpu);
     let of_callback = Arc::clone(&meter);
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
+        epoch::met();
         Ok(match of_callback.spent() {
             spent if spent >= cpu => UpdateDeadline::Interrupt,
             spent if spent < turns::FREE => UpdateDeadline::Yield(1),

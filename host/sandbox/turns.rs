@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::epoch::TICK;
+use super::epoch::QUICK;
 
 /// What a call may compute before it needs a place: more than most calls take altogether.
-pub(super) const FREE: Duration = TICK.saturating_mul(2);
+pub(super) const FREE: Duration = QUICK.saturating_mul(4);
 
 /// One less than the threads of the runtime, which has as many as there are processors.
 static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();

@@ -21,8 +21,10 @@ use crate::wire::pb::csi::v1::controller_client::ControllerClient;
 
 /// Attacks under way at once: as many as its budget lets a backend have without its reads.
 const AT_ONCE: usize = 4;
-/// How long the neighbour is looked at in peace, and what a host holds after a round.
-const PEACEFUL: Duration = Duration::from_millis(1_500);
+/// How long the neighbour is looked at in peace: with some hundred calls, so that its p99 is not one call's mishap.
+const PEACEFUL: Duration = Duration::from_secs(4);
+/// How long what a host holds after a round is looked at.
+const SETTLING: Duration = Duration::from_millis(1_500);
 /// Between two calls of the neighbour's client.
 const BREATH: Duration = Duration::from_millis(4);
 /// Backends that do a deed of their own accord, all the time: name, place, deed.
@@ -168,7 +170,7 @@ async fn swap(stage: &Stage, place: &Place, module: super::model::Module) {
 async fn settled(host: &Process) -> Held {
     let mut least = host.held();
     let begin = Instant::now();
-    while begin.elapsed() < PEACEFUL {
+    while begin.elapsed() < SETTLING {
         let held = host.held();
         least.memory = least.memory.min(held.memory);
         least.descriptors = least.descriptors.min(held.descriptors);
