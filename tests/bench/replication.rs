@@ -1,5 +1,5 @@
 //! What replication costs, with the reference backend at two sites in one process and a file system of its own for
-//! each pool, where blocks can be shared. Each part prints a line a figure:
+//! each pool, where blocks can be shared, and for the link. Each part prints a line a figure:
 //!
 //! - `changes`: what 1 % of changed bytes in a volume of 10 GiB puts into the link directory, counted from outside;
 //! - `rate`: how fast 1 GiB of new bytes reaches the peer, against a plain copy of the same bytes, in turn;
@@ -11,9 +11,9 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
 
+mod schedules;
 mod waits;
 
-use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};
 use std::os::unix::fs::{FileExt as _, MetadataExt as _};
 use std::path::{Path, PathBuf};
@@ -34,9 +34,6 @@ use tonic::{Code, Request, Response, Status};
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
-/// Sources with a schedule, how often theirs comes round, and how much is changed in each.
-const SOURCES: usize = 200;
-const INTERVAL: Duration = Duration::from_mins(1);
 /// Rounds of the comparison with a plain copy; the median of their ratios is printed.
 const ROUNDS: usize = 3;
 
@@ -54,7 +51,7 @@ fn main() -> Result<ExitCode> {
             match part {
                 "changes" => changes(&pair).await,
                 "rate" => rate(&pair).await,
-                "schedules" => schedules(&pair).await,
+                "schedules" => schedules::schedules(&pair).await,
                 "waits" => waits::waits(&pair).await,
                 _ => bail!("there is no part {part}"),
             }
@@ -108,99 +105,6 @@ async fn rate(pair: &Pair) -> Result<()> {
     b.host.stop().await
 }
 
-async fn schedules(pair: &Pair) -> Result<()> {
-    let minutes = std::env::var("MINUTES").ok().map_or(Ok(3), |number| number.parse::<u32>())?;
-    let (a, b) = (pair.site("a").await?, pair.site("b").await?);
-    let large = a.create("large", 4 * GIB).await?;
-    a.write(&large, 0, 4 * GIB, MIB, 1).await?;
-    let mut sources = Vec::new();
-    for number in 0..SOURCES {
-        sources.push(a.create(&format!("source-{number}"), 16 * MIB).await?);
-    }
-    let alone = calls(&a, Duration::from_secs(20)).await?;
-    for id in &sources {
-        a.enable(id, "1m").await?;
-    }
-    for id in &sources {
-        a.info(id).await?;
-    }
-    println!("all {SOURCES} first transfers are whole");
-    a.enable(&large, "1h").await?;
-    let begin = Instant::now();
-    let (beside, cuts) = tokio::try_join!(calls(&a, INTERVAL * minutes), watch(&a, &sources, INTERVAL * minutes))?;
-    let copied = a.try_info(&large).await?.is_some();
-    println!(
-        "the large one is {} after {:.0} s",
-        if copied { "whole" } else { "still on its way" },
-        begin.elapsed().as_secs_f64()
-    );
-    let mut late = 0.0_f64;
-    for (id, moments) in &cuts {
-        ensure!(moments.len() >= usize::try_from(minutes)?.saturating_sub(1), "{id} was cut {} times", moments.len());
-        for pair in moments.windows(2) {
-            if let [before, after] = pair {
-                late = late.max((after - before) / INTERVAL.as_secs_f64() - 1.0);
-            }
-        }
-    }
-    println!("latest-schedule {:.0}% of the interval", late * 100.0);
-    println!("calls alone: p50 {:.1} ms, p99 {:.1} ms", at(&alone, 50), at(&alone, 99));
-    println!("calls beside it: p50 {:.1} ms, p99 {:.1} ms", at(&beside, 50), at(&beside, 99));
-    println!("p99-ratio {:.2}", at(&beside, 99) / at(&alone, 99));
-    a.host.stop().await?;
-    b.host.stop().await
-}
-
-/// Milliseconds that other calls take: a volume is made, looked at and deleted, ten times a second.
-async fn calls(site: &Site, time: Duration) -> Result<Vec<f64>> {
-    let (begin, mut found) = (Instant::now(), Vec::new());
-    let mut pace = tokio::time::interval(Duration::from_millis(100));
-    while begin.elapsed() < time {
-        pace.tick().await;
-        let one = Instant::now();
-        let id = site.create("other", 4 * MIB).await?;
-        found.push(one.elapsed());
-        let one = Instant::now();
-        let request = v1::ControllerGetVolumeRequest { volume_id: id.clone() };
-        site.front.controller_get_volume(Request::new(request)).await?;
-        found.push(one.elapsed());
-        let one = Instant::now();
-        let request = v1::DeleteVolumeRequest { volume_id: id, ..Default::default() };
-        site.front.delete_volume(Request::new(request)).await?;
-        found.push(one.elapsed());
-    }
-    let mut found: Vec<f64> = found.into_iter().map(|one| one.as_secs_f64() * 1000.0).collect();
-    found.sort_by(f64::total_cmp);
-    Ok(found)
-}
-
-/// Changes 1 MiB in each source a minute; gives the moments of the cuts that came through, by source. Each is asked
-/// about several times a minute, so that no cut is missed between two questions.
-async fn watch(site: &Site, sources: &[String], time: Duration) -> Result<BTreeMap<String, Vec<f64>>> {
-    const QUESTIONS: usize = 6;
-    let (begin, mut seen) = (Instant::now(), BTreeMap::<String, Vec<f64>>::new());
-    let mut pace = tokio::time::interval(INTERVAL / u32::try_from(sources.len())?);
-    let (mut round, mut asked) = (0, sources.iter().cycle());
-    while begin.elapsed() < time {
-        for id in sources {
-            pace.tick().await;
-            site.write(id, (round % 15) * MIB, (round % 15 + 1) * MIB, MIB, 1).await?;
-            for id in asked.by_ref().take(QUESTIONS) {
-                let Some(info) = site.try_info(id).await? else { continue };
-                let moment = info.last_sync_time.context("a moment is told")?;
-                let nanos = f64::from(moment.nanos) / 1e9;
-                let moment = f64::from(u32::try_from(moment.seconds)?) + nanos;
-                let moments = seen.entry(id.clone()).or_default();
-                if moments.last().is_none_or(|last| *last < moment) {
-                    moments.push(moment);
-                }
-            }
-        }
-        round += 1;
-    }
-    Ok(seen)
-}
-
 /// The value that so many percent do not pass.
 fn at(values: &[f64], percent: usize) -> f64 {
     values.get((values.len() * percent / 100).min(values.len().saturating_sub(1))).copied().unwrap_or(f64::NAN)
@@ -216,18 +120,22 @@ impl Pair {
     fn new() -> Result<Self> {
         let root = tempfile::tempdir()?;
         let link = root.path().join("link");
-        fs::create_dir(&link)?;
         let pair = Self { root, link };
-        for name in ["a", "b"] {
-            let (image, pool) =
-                (pair.root.path().join(format!("{name}.img")), pair.root.path().join(name).join("pool"));
-            fs::create_dir_all(&pool)?;
+        for (name, place) in pair.places() {
+            let image = pair.root.path().join(format!("{name}.img"));
+            fs::create_dir_all(&place)?;
             File::create(&image)?.set_len(24 * GIB)?;
             run(Command::new("mkfs.xfs").arg("-q").arg(&image))?;
             let device = attach(&image)?;
-            run(Command::new("mount").arg(device).arg(&pool))?;
+            run(Command::new("mount").arg(device).arg(&place))?;
         }
         Ok(pair)
+    }
+
+    /// What has a file system of its own, and where it is mounted.
+    fn places(&self) -> [(&'static str, PathBuf); 3] {
+        let pool = |name: &'static str| (name, self.root.path().join(name).join("pool"));
+        [pool("a"), pool("b"), ("link", self.link.clone())]
     }
 
     async fn site(&self, name: &str) -> Result<Site> {
@@ -256,9 +164,9 @@ impl Pair {
 
 impl Drop for Pair {
     fn drop(&mut self) {
-        for name in ["a", "b"] {
+        for (_, place) in self.places() {
             // Nothing is left to be told of it.
-            let _ = Command::new("umount").arg("-d").arg("-l").arg(self.root.path().join(name).join("pool")).status();
+            let _ = Command::new("umount").arg("-d").arg("-l").arg(place).status();
         }
     }
 }
