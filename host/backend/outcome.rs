@@ -35,6 +35,7 @@ impl CallEnd {
                 | FaultKind::Tables
                 | FaultKind::Crossing
                 | FaultKind::Handles
+                | FaultKind::Answer
                 | FaultKind::Exit => Self::Bad,
             },
             Some(
@@ -127,7 +128,8 @@ mod tests {
     #[test]
     fn only_what_the_backend_does_is_held_against_it() {
         use FaultKind as K;
-        let bad = [K::Trap, K::Stack, K::Cpu, K::Wall, K::Memory, K::Tables, K::Crossing, K::Handles, K::Exit];
+        let bad =
+            [K::Trap, K::Stack, K::Cpu, K::Wall, K::Memory, K::Tables, K::Crossing, K::Handles, K::Answer, K::Exit];
         for kind in bad {
             assert_eq!(CallEnd::of(Some(&fault(kind))), CallEnd::Bad, "{kind:?}");
         }

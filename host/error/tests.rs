@@ -10,7 +10,7 @@ use crate::wire::{BadAnswer, Interface, Invalid};
 
 const FAMILIES: [Family; 3] = [Family::Changing, Family::Reading, Family::Replication];
 
-const FAULTS: [FaultKind; 13] = [
+const FAULTS: [FaultKind; 14] = [
     FaultKind::Trap,
     FaultKind::Stack,
     FaultKind::Cpu,
@@ -21,6 +21,7 @@ const FAULTS: [FaultKind; 13] = [
     FaultKind::Handles,
     FaultKind::Pool,
     FaultKind::Directory,
+    FaultKind::Answer,
     FaultKind::Exit,
     FaultKind::Drained,
     FaultKind::Host,

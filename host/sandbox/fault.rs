@@ -29,6 +29,9 @@ pub enum FaultKind {
     Pool,
     /// A granted directory is not there: nothing was started.
     Directory,
+    /// What it answered is no value of the contract's types: a case that there is not, a pointer beyond its memory,
+    /// a text that is none.
+    Answer,
     /// It called `exit`.
     Exit,
     /// Its generation was replaced, and the time for ending its calls was over.
@@ -51,6 +54,7 @@ impl FaultKind {
             Self::Handles => "handles",
             Self::Pool => "pool",
             Self::Directory => "directory",
+            Self::Answer => "answer",
             Self::Exit => "exit",
             Self::Drained => "drained",
             Self::Host => "host",
@@ -70,6 +74,7 @@ impl FaultKind {
             Self::Handles => "the backend held more handles than it is allowed",
             Self::Pool => "no room for another call now",
             Self::Directory => "a directory that the backend was granted is not there; it must be put back",
+            Self::Answer => "the backend's answer is malformed",
             Self::Exit => "the backend ended itself",
             Self::Drained => "the call was ended because the backend was replaced; repeat it",
             Self::Host => "the host failed while it worked for the backend",
@@ -101,6 +106,16 @@ impl Fault {
     /// What an error of the engine means.
     pub fn of(error: &wasmtime::Error) -> Self {
         Self { kind: classify(error), detail: tame(&detail(error), 4096) }
+    }
+
+    /// What an error of a call means that was begun. What fails there outside of the guest's code, with nothing of
+    /// the system's among its causes, is taking the arguments over or the answer.
+    pub(super) fn of_call(error: &wasmtime::Error) -> Self {
+        let mut fault = Self::of(error);
+        if fault.kind == FaultKind::Host && !error.chain().any(|cause| cause.is::<std::io::Error>()) {
+            fault.kind = FaultKind::Answer;
+        }
+        fault
     }
 }
 
@@ -157,3 +172,6 @@ fn detail(error: &wasmtime::Error) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;

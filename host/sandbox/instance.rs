@@ -108,7 +108,7 @@ impl Live {
         match done {
             Some(Ok(Ok(value))) => Ok(Ok(value)),
             Some(Ok(Err(GuestEnd::Other(error)))) => Ok(Err(error)),
-            Some(Ok(Err(GuestEnd::Engine(error)))) => Err(Fault::of(&error)),
+            Some(Ok(Err(GuestEnd::Engine(error)))) => Err(Fault::of_call(&error)),
             Some(Err(_)) => Err(Fault::new(FaultKind::Wall, "while the guest worked on the call")),
             None => Err(Fault::new(FaultKind::Drained, "its generation's drain time was over")),
         }
