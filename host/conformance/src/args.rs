@@ -48,7 +48,7 @@ const EXAMPLES: &str = "Examples:
   drivebay conform --csi unix:///run/c.sock --csi-node unix:///run/n.sock --addons unix:///run/a.sock --with driver.toml
   drivebay conform --list --only R-01..R-48
 
-Exit status: 0 every rule that was judged is kept, 1 one is not, 2 wrong usage or nobody answers.";
+Exit status: 0 every rule that was judged is kept, 1 one is not or the run ended early, 2 wrong usage or nobody answers.";
 
 impl Args {
     /// The rules that are asked for; all, unless `--only` says otherwise.

@@ -4,6 +4,8 @@
 
 mod args;
 mod catalogue;
+mod command;
+mod ending;
 mod exchange;
 mod report;
 mod rules;
@@ -13,13 +15,14 @@ mod trial;
 mod wire;
 mod with;
 
-use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 pub use args::Args;
 pub use catalogue::{Choice, Class, Id, Layout, Rule, rules};
+pub use command::{Exit, run};
+pub use ending::Wish;
 pub use exchange::Shown;
 pub use report::{Report, Summary};
 pub use runner::{Kind, Verdict};
@@ -27,112 +30,33 @@ pub use site::Addresses;
 use tokio::sync::watch;
 pub use with::{With, WithError};
 
+use crate::ending::Ending;
 use crate::site::Site;
 use crate::trial::{Ambient, Desk};
 
-/// How a command ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// Every rule that was judged is kept.
-    Good,
-    /// A rule is broken, could not be judged, or something was left behind.
-    Broken,
-    /// The command line or the file of `--with` is wrong, or nobody answers at a socket.
-    Usage,
-}
-
-impl Exit {
-    /// What the shell learns.
-    pub const fn status(self) -> u8 {
-        match self {
-            Self::Good => 0,
-            Self::Broken => 1,
-            Self::Usage => 2,
-        }
-    }
-}
-
-/// Runs the command: reads the files, judges the driver, writes the reports.
-pub async fn run(args: &Args) -> Exit {
-    let ended = if args.list { listed(args) } else { judged(args).await };
-    ended.unwrap_or_else(|why| {
-        let _ = writeln!(io::stderr().lock(), "error: {why}");
-        Exit::Usage
-    })
-}
-
-fn listed(args: &Args) -> Result<Exit, String> {
-    let chosen: Vec<Rule> = rules().into_iter().filter(|rule| args.choice().has(rule.id)).collect();
-    let text = if args.json { json(&chosen)? } else { report::list(&chosen) };
-    print(&text)?;
-    Ok(Exit::Good)
-}
-
-async fn judged(args: &Args) -> Result<Exit, String> {
-    let with = read(args.with.as_deref())?;
-    let (stop, stopped) = watch::channel(false);
-    let (sites, choice) = (args.sites()?, args.choice());
-    let told = |line: &str| drop(writeln!(io::stderr().lock(), "{line}"));
-    let judging = judge(&sites, with, &choice, stopped, &told);
-    let mut judging = std::pin::pin!(judging);
-    let report = loop {
-        tokio::select! {
-            report = &mut judging => break report?,
-            () = interrupted() => drop(stop.send(true)),
-        }
-    };
-    if let Some(file) = &args.junit {
-        std::fs::write(file, report::junit(&report)).map_err(|e| format!("{}: {e}", file.display()))?;
-    }
-    print(&if args.json { json(&report)? } else { report::text(&report) })?;
-    Ok(if report.is_good() { Exit::Good } else { Exit::Broken })
-}
-
-async fn interrupted() {
-    use tokio::signal::unix::{SignalKind, signal};
-    match signal(SignalKind::terminate()) {
-        Ok(mut terminate) => tokio::select! {
-            _ = tokio::signal::ctrl_c() => {}
-            _ = terminate.recv() => {}
-        },
-        Err(_) => drop(tokio::signal::ctrl_c().await),
-    }
-}
-
-fn read(file: Option<&Path>) -> Result<With, String> {
-    let Some(file) = file else { return Ok(With::default()) };
-    let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    With::parse(&text).map_err(|e| format!("{}: {e}", file.display()))
-}
-
-fn json<T: serde::Serialize>(of: &T) -> Result<String, String> {
-    serde_json::to_string_pretty(of).map(|text| text + "\n").map_err(|e| e.to_string())
-}
-
-fn print(text: &str) -> Result<(), String> {
-    let written = io::stdout().lock().write_all(text.as_bytes());
-    written.map_err(|e| format!("the report cannot be written: {e}"))
-}
+/// What the driver says of itself comes within so many deadlines, or it hangs.
+const OPENING: u32 = 3;
 
 /// Judges a driver: one site, or two that replicate to each other. `progress` hears of every rule
-/// that ended; when `stop` turns true the run ends early and still removes what it made.
+/// that ended; `wished` says when the caller wants an end.
 ///
 /// # Errors
-/// Which socket does not answer, or why the working directory cannot be made.
+/// Which socket does not answer, or why the working directory cannot be made; that the caller wanted
+/// an end before the first rule.
 pub async fn judge(
     addresses: &[Addresses],
     with: With,
     choice: &Choice,
-    stop: watch::Receiver<bool>,
+    wished: watch::Receiver<Wish>,
     progress: &(dyn Fn(&str) + Sync),
 ) -> Result<Report, String> {
-    let mut sites = Vec::new();
-    for (number, address) in addresses.iter().enumerate() {
-        let ids: &[String] = if number == 0 { &with.nodes } else { &[] };
-        sites.push(Site::open(address, ids, with.deadline).await?);
-    }
-    let first = sites.first().ok_or("no socket is given (--csi)")?;
-    let mut layouts = first.layouts();
+    let ending = Ending::new(wished);
+    let opening = tokio::time::timeout(with.deadline * OPENING, open(addresses, &with));
+    let (sites, driver) = tokio::select! {
+        opened = opening => opened.map_err(|_| hangs(addresses, &with))??,
+        () = ending.interrupted() => return Err("interrupted before the first rule; nothing was made".to_owned()),
+    };
+    let mut layouts = sites.first().map(Site::layouts).unwrap_or_default();
     if sites.len() > 1 {
         layouts.push(Layout::TwoSites);
     }
@@ -140,20 +64,39 @@ pub async fn judge(
         layouts.push(Layout::Secrets);
     }
     layouts.sort_unstable();
-    let driver = first.driver(with.deadline).await;
-    let desk = desk(sites, with)?;
+    let desk = desk(sites, with, ending)?;
     let plan = runner::plan(rules(), choice, &layouts, &desk.with);
     let (mut done, of) = (0, plan.len());
     let mut told = |verdict: &Verdict| {
         done += 1;
         progress(&report::line(done, of, verdict));
     };
-    let verdicts = runner::run(&desk, plan, stop, &mut told).await;
+    let verdicts = runner::run(&desk, plan, &mut told).await;
     clear(&desk.work);
-    Ok(Report::new(driver, layouts, verdicts))
+    Ok(Report { ended_early: desk.ending.reason(), ..Report::new(driver, layouts, verdicts) })
 }
 
-fn desk(sites: Vec<Site>, with: With) -> Result<Desk, String> {
+/// The sites, and the driver's name.
+async fn open(addresses: &[Addresses], with: &With) -> Result<(Vec<Site>, String), String> {
+    let mut sites = Vec::new();
+    for (number, address) in addresses.iter().enumerate() {
+        let ids: &[String] = if number == 0 { &with.nodes } else { &[] };
+        sites.push(Site::open(address, ids, with.deadline).await?);
+    }
+    let first = sites.first().ok_or("no socket is given (--csi)")?;
+    let driver = first.driver(with.deadline).await;
+    Ok((sites, driver))
+}
+
+fn hangs(addresses: &[Addresses], with: &With) -> String {
+    let first = addresses.first().map(|it| it.csi.as_str()).unwrap_or_default();
+    let within = with.deadline * OPENING;
+    format!(
+        "{first}: what the driver can do was not told within {within:?}, by all its sockets together; does it hang?"
+    )
+}
+
+fn desk(sites: Vec<Site>, with: With, ending: Ending) -> Result<Desk, String> {
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|e| format!("the system gives no random numbers: {e}"))?;
     let run = format!("{:08x}", u32::from_ne_bytes(random));
@@ -162,7 +105,7 @@ fn desk(sites: Vec<Site>, with: With) -> Result<Desk, String> {
     std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
     let words = exchange::Words::new(wire::DESCRIPTORS, with.secret_values())?;
     let ambient = Mutex::new(Ambient::default());
-    Ok(Desk { sites, with, words, run, counter: AtomicU64::new(0), work, ambient })
+    Ok(Desk { sites, with, words, run, counter: AtomicU64::new(0), work, ambient, ending })
 }
 
 /// Removes the directories that are empty. One that is not may have a volume mounted in it, and then

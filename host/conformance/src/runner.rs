@@ -6,7 +6,6 @@ use std::time::{Duration, Instant};
 use futures_util::StreamExt;
 use futures_util::stream;
 use serde::Serialize;
-use tokio::sync::watch;
 
 use crate::catalogue::{Choice, Class, Layout, Rule};
 use crate::exchange::Shown;
@@ -88,13 +87,8 @@ fn step(rule: &Rule, layouts: &[Layout], with: &With) -> Step {
     }
 }
 
-/// Runs a plan. `told` hears of every rule that ended; `stop` turns true when the caller wants an end.
-pub(crate) async fn run(
-    desk: &Desk,
-    plan: Vec<(Rule, Step)>,
-    stop: watch::Receiver<bool>,
-    told: &mut dyn FnMut(&Verdict),
-) -> Vec<Verdict> {
+/// Runs a plan, until its end or the desk's. `told` hears of every rule that ended.
+pub(crate) async fn run(desk: &Desk, plan: Vec<(Rule, Step)>, told: &mut dyn FnMut(&Verdict)) -> Vec<Verdict> {
     let (mut shared, mut alone, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (rule, step)) in plan.into_iter().enumerate() {
         match step {
@@ -104,17 +98,14 @@ pub(crate) async fn run(
         }
     }
     let mut done = Vec::new();
-    let work = shared.into_iter().map(|(place, rule, code)| {
-        let stop = stop.clone();
-        async move { (place, one(desk, rule, code, stop).await) }
-    });
+    let work = shared.into_iter().map(|(place, rule, code)| async move { (place, one(desk, rule, code).await) });
     let mut results = stream::iter(work).buffer_unordered(width(desk));
     while let Some((place, verdict)) = results.next().await {
         told(&verdict);
         done.push((place, verdict));
     }
     for (place, rule, code) in alone {
-        let verdict = one(desk, rule, code, stop.clone()).await;
+        let verdict = one(desk, rule, code).await;
         told(&verdict);
         done.push((place, verdict));
     }
@@ -141,17 +132,16 @@ fn limit(with: &With) -> Duration {
     with.deadline * 3 + with.patience * 4
 }
 
-async fn one(desk: &Desk, rule: Rule, code: &'static Code, mut stop: watch::Receiver<bool>) -> Verdict {
-    if *stop.borrow() {
-        return verdict(rule, Err(Stop::Skip("the run was interrupted".to_owned())));
-    }
+async fn one(desk: &Desk, rule: Rule, code: &'static Code) -> Verdict {
     let scene = Scene::default();
     let begun = Instant::now();
     let limit = limit(&desk.with);
     let outcome = tokio::select! {
+        // First, so that a rule that has not begun makes nothing.
+        biased;
+        ended = desk.ending.of_rules() => Err(ended),
         outcome = tokio::time::timeout(limit, (code.run)(Trial::new(desk, &scene))) => outcome
             .unwrap_or_else(|_| Err(Stop::Fail(format!("it did not end within {limit:?}"), None))),
-        _ = stop.wait_for(|it| *it) => Err(Stop::Skip("the run was interrupted".to_owned())),
     };
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let made = std::mem::take(&mut *lock(&scene.undo));

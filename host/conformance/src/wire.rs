@@ -78,9 +78,9 @@ pub(crate) async fn send(
 }
 
 /// What happens to the connection is no answer of the driver's: clients in every language call it `UNAVAILABLE`.
-fn lost(error: tonic::transport::Error) -> Status {
+fn lost(error: &tonic::transport::Error) -> Status {
     let mut words = error.to_string();
-    let mut source = std::error::Error::source(&error);
+    let mut source = std::error::Error::source(error);
     while let Some(error) = source {
         words = format!("{words}: {error}");
         source = error.source();
@@ -89,7 +89,7 @@ fn lost(error: tonic::transport::Error) -> Status {
 }
 
 async fn exchange(channel: Channel, path: &'static str, body: Bytes) -> Result<Vec<Bytes>, Status> {
-    let mut client = tonic::client::Grpc::new(channel.map_err(lost));
+    let mut client = tonic::client::Grpc::new(channel.map_err(|error| lost(&error)));
     client.ready().await?;
     let path = http::uri::PathAndQuery::from_maybe_shared(format!("/{path}"));
     let path = path.map_err(|e| Status::internal(e.to_string()))?;

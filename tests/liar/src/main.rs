@@ -31,7 +31,7 @@ mod world;
 
 use std::io::Write as _;
 use std::process::ExitCode;
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Result;
@@ -44,7 +44,7 @@ use layout::Layout;
 use lies::{LIES, Lies};
 use locks::Locks;
 use options::{Options, Shape};
-use serve::Door;
+use serve::{Door, Patience};
 use world::World;
 
 fn main() -> ExitCode {
@@ -68,7 +68,8 @@ fn list() -> Result<()> {
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn run(options: &Options) -> Result<()> {
     let (mut terminated, mut interrupted) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
-    let doors = doors(options, &shared(options))?;
+    let shared = shared(options);
+    let doors = doors(options, &shared)?;
     let end = CancellationToken::new();
     let serving = serve::all(doors, &end);
     writeln!(std::io::stdout(), "ready")?;
@@ -81,9 +82,13 @@ async fn run(options: &Options) -> Result<()> {
         std::future::pending::<()>().await;
     };
     tokio::select! {
-        ended = serving => ended,
-        () = told => Ok(()),
+        ended = serving => ended?,
+        () = told => {}
     }
+    let left = shared.world.lock().unwrap_or_else(PoisonError::into_inner).made();
+    // Whoever wants to know is there to read it.
+    let _ = writeln!(std::io::stdout(), "left {left}");
+    Ok(())
 }
 
 /// The state of a run.
@@ -107,8 +112,10 @@ fn doors(options: &Options, shared: &Arc<Shared>) -> Result<Vec<Door>> {
         Shape::NodeOnly => Role::Node,
         _ => Role::Unified,
     };
-    let door =
-        |uri: &String, site, role, node| Door::bind(uri, Endpoint { shared: Arc::clone(shared), site, role, node });
+    let patience = Patience::new(options.hang);
+    let door = |uri: &String, site, role, node| {
+        Door::bind(uri, Endpoint { shared: Arc::clone(shared), site, role, node }, patience.clone())
+    };
     let first = usize::from(role != Role::Controller);
     let here = options.csi.iter().chain(&options.addons).map(|uri| door(uri, 0, role, 0));
     let there = options.b_csi.iter().chain(&options.b_addons).map(|uri| door(uri, 1, role, 0));

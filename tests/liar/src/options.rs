@@ -3,7 +3,8 @@
 use clap::{Parser, ValueEnum};
 
 /// An in-memory CSI and csi-addons driver with two sites, for trying conformance suites: it keeps every
-/// rule, and breaks the one that `--break` names. Prints `ready` when it serves; SIGTERM ends it.
+/// rule, and breaks the one that `--break` names. Prints `ready` when it serves; SIGTERM ends it, and then it prints how much is
+/// left of all that was made.
 #[derive(Clone, Debug, Parser)]
 #[command(name = "liar")]
 pub(crate) struct Options {
@@ -41,6 +42,9 @@ pub(crate) struct Options {
     /// The one rule to break.
     #[arg(long = "break", value_name = "ID", value_parser = crate::lies::known)]
     pub(crate) broken: Option<&'static str>,
+    /// Answer so many calls and hang from then on: calls are taken and get no answer, and it prints `hangs`.
+    #[arg(long, value_name = "CALLS")]
+    pub(crate) hang: Option<u64>,
     /// Print what can be broken, and how, and end.
     #[arg(long)]
     pub(crate) list: bool,

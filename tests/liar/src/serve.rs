@@ -2,7 +2,10 @@
 //! is decided per call, so that every refusal has words.
 
 use std::fs;
+use std::io::Write as _;
 use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use anyhow::{Context, Result};
 use axum::body::{Body, to_bytes};
@@ -38,18 +41,35 @@ use crate::pb::volumegroup::controller_server::ControllerServer as VolumeGroupSe
 pub(crate) struct Door {
     listener: UnixListener,
     endpoint: Endpoint,
+    patience: Patience,
+}
+
+/// How many calls all doors together answer before they hang; none: they never do.
+#[derive(Clone, Debug)]
+pub(crate) struct Patience(Option<Arc<AtomicU64>>);
+
+impl Patience {
+    pub(crate) fn new(calls: Option<u64>) -> Self {
+        Self(calls.map(|calls| Arc::new(AtomicU64::new(calls))))
+    }
+
+    fn is_at_its_end(&self) -> bool {
+        let less = |left: u64| left.checked_sub(1);
+        let spent = |left: &Arc<AtomicU64>| left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_err();
+        self.0.as_ref().is_some_and(spent)
+    }
 }
 
 impl Door {
     /// Binds a path or `unix://` URI, in place of a socket that an earlier run left.
-    pub(crate) fn bind(uri: &str, endpoint: Endpoint) -> Result<Self> {
+    pub(crate) fn bind(uri: &str, endpoint: Endpoint, patience: Patience) -> Result<Self> {
         let path = PathBuf::from(uri.strip_prefix("unix://").unwrap_or(uri));
         match fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
         .and_then(|()| UnixListener::bind(&path))
-        .map(|listener| Self { listener, endpoint })
+        .map(|listener| Self { listener, endpoint, patience })
         .with_context(|| format!("cannot serve {}", path.display()))
     }
 
@@ -57,6 +77,7 @@ impl Door {
     pub(crate) async fn serve(self, end: CancellationToken) -> Result<()> {
         let lies = self.endpoint.shared.lies;
         let routes = routes(&self.endpoint).layer(from_fn_with_state(lies, picky));
+        let routes = routes.layer(from_fn_with_state(self.patience, mute));
         let server = Server::builder().add_routes(Routes::from(routes));
         let incoming = UnixListenerStream::new(self.listener);
         Ok(server.serve_with_incoming_shutdown(incoming, end.cancelled_owned()).await?)
@@ -86,6 +107,16 @@ fn routes(endpoint: &Endpoint) -> axum::Router {
 
 fn refuse(status: &Status) -> Response {
     status.clone().into_http()
+}
+
+/// A door that takes every call, and from some time on answers none.
+async fn mute(State(patience): State<Patience>, request: Request, next: Next) -> Response {
+    if patience.is_at_its_end() {
+        // Whoever waits for that is told; nobody has to be there.
+        let _ = writeln!(std::io::stdout(), "hangs");
+        std::future::pending::<()>().await;
+    }
+    next.run(request).await
 }
 
 /// A door that looks into messages: fields that no version has are the end of the call. Only for the lies

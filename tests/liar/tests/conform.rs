@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use drivebay_conformance::{Addresses, Choice, Kind, Report, Rule, With, judge, rules};
+use drivebay_conformance::{Addresses, Choice, Kind, Report, Rule, Wish, With, judge, rules};
 
 const CONSEQUENCES: &str = include_str!("../../conformance/consequences.tsv");
 const LAYOUTS: [&str; 9] =
@@ -108,7 +108,7 @@ fn report(layout: &str, broken: Option<&str>) -> Report {
     }
     with.directories.work = Some(directory.path().to_owned());
     let _liar = Liar::start(&words);
-    let (_stop, stopped) = tokio::sync::watch::channel(false);
+    let (_stop, stopped) = tokio::sync::watch::channel(Wish::GoOn);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     runtime.block_on(judge(&sites, with, &Choice::default(), stopped, &|_| {})).expect("the driver answers")
 }

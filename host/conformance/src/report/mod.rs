@@ -22,6 +22,9 @@ pub struct Report {
     pub rules: Vec<Verdict>,
     /// How many ended how.
     pub summary: Summary,
+    /// Why the run ended before its rules were judged, if it did.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ended_early: Option<String>,
 }
 
 /// How many rules ended how.
@@ -53,13 +56,16 @@ impl Report {
             blocked: count(Kind::Blocked),
             left_behind: rules.iter().map(|it| it.left_behind.len()).sum(),
         };
-        Self { driver, layouts, rules, summary }
+        Self { driver, layouts, rules, summary, ended_early: None }
     }
 
-    /// Whether nothing is broken, nothing was left unjudged for want of what it needs, and nothing
-    /// was left behind.
+    /// Whether nothing is broken, nothing was left unjudged for want of what it needs or of time, and
+    /// nothing was left behind.
     pub const fn is_good(&self) -> bool {
-        self.summary.fail == 0 && self.summary.blocked == 0 && self.summary.left_behind == 0
+        self.ended_early.is_none()
+            && self.summary.fail == 0
+            && self.summary.blocked == 0
+            && self.summary.left_behind == 0
     }
 }
 

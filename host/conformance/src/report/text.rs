@@ -39,6 +39,9 @@ pub(crate) fn text(report: &Report) -> String {
             let _ = writeln!(out, "               left behind: {left}");
         }
     }
+    if let Some(why) = &report.ended_early {
+        let _ = writeln!(out, "\nThe run ended early: {why}");
+    }
     let s = report.summary;
     let _ = writeln!(
         out,

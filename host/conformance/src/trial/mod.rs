@@ -4,6 +4,7 @@
 mod ambient;
 mod answer;
 mod making;
+mod remove;
 mod undo;
 
 use std::any::Any;
@@ -20,8 +21,10 @@ use tonic::transport::Channel;
 pub(crate) use ambient::{Ambient, Finding, RULES as AMBIENT};
 pub(crate) use answer::{Answer, Got, Outcome, Stop};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
-pub(crate) use undo::{Undo, undo_all};
+pub(crate) use remove::undo_all;
+pub(crate) use undo::Undo;
 
+use crate::ending::{self, Ending};
 use crate::exchange::{Exchange, Words};
 use crate::site::{Site, Socket};
 use crate::wire::{self, Rpc, Side};
@@ -39,6 +42,7 @@ pub(crate) struct Desk {
     /// Where staging and target directories lie.
     pub(crate) work: PathBuf,
     pub(crate) ambient: Mutex<Ambient>,
+    pub(crate) ending: Ending,
 }
 
 /// What one rule did.
@@ -199,6 +203,9 @@ impl<'r> Trial<'r> {
             Err(status) => {
                 let at = self.keep::<R>(body, Err(Some(&status)));
                 self.settle_refused(token, status.code());
+                if status.code() == Code::DeadlineExceeded {
+                    ending::unanswered(self.desk, R::PATH).await;
+                }
                 Err(Refused::Status(status.code(), status.message().to_owned(), at))
             }
         }

@@ -10,7 +10,7 @@ use tonic::{Code, Request};
 
 use super::walk::Driver;
 use crate::options::Shape;
-use crate::serve::Door;
+use crate::serve::{Door, Patience};
 
 /// The beginning of `CreateVolumeRequest` as a later version may have it.
 #[derive(Clone, PartialEq, prost::Message)]
@@ -56,7 +56,7 @@ impl Driver {
 
     async fn ask_with_news(&mut self) -> Vec<String> {
         let path = PathBuf::from(self.path("a.sock"));
-        let door = Door::bind(&path.to_string_lossy(), self.first.clone()).unwrap();
+        let door = Door::bind(&path.to_string_lossy(), self.first.clone(), Patience::new(None)).unwrap();
         let end = CancellationToken::new();
         let doors = vec![door];
         let serving = crate::serve::all(doors, &end);

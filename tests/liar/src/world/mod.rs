@@ -114,6 +114,12 @@ impl World {
         }
         Self { sites, pairs: Vec::new(), once_enabled: Vec::new() }
     }
+
+    /// How many things are at the first site now that somebody made and can take away. The other one has copies, too,
+    /// that nobody can reach who was not told of it.
+    pub(crate) fn made(&self) -> usize {
+        self.pairs.len() + self.sites.first().map_or(0, Site::made)
+    }
 }
 
 impl Site {
@@ -141,6 +147,14 @@ impl Site {
             dead_snapshots: BTreeSet::new(),
             issued: 0,
         }
+    }
+
+    fn made(&self) -> usize {
+        let volumes = self.volumes.values().filter(|volume| !volume.is_provisioned()).count();
+        let attached: usize = self.volumes.values().map(|volume| volume.attached.len()).sum();
+        let on_nodes: usize = self.nodes.iter().map(|node| node.staged.len() + node.published.len()).sum();
+        let cuts = self.snapshots.len() + self.group_snapshots.len();
+        volumes + attached + on_nodes + cuts + self.groups.len() + self.fenced.len()
     }
 
     /// A new id; later ones sort after earlier ones, which keeps pages stable.

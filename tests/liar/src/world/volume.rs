@@ -97,6 +97,11 @@ impl Volume {
         }
     }
 
+    /// Whether it was there before this driver was started.
+    pub(crate) fn is_provisioned(&self) -> bool {
+        self.ask.name.is_empty() && self.origin.is_none()
+    }
+
     /// The volume as answers show it.
     pub(crate) fn shown(&self, id: &str) -> Shown {
         Shown {

@@ -1,0 +1,252 @@
+//! Drivers that hang and people who lose patience: the suite ends within bounds, says why, leaves nothing behind that
+//! it can remove, and names what it cannot.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    clippy::disallowed_methods,
+    reason = "what cannot be set up is a failure of the test"
+)]
+
+use std::io::{BufRead, BufReader, Lines};
+use std::os::unix::net::UnixListener;
+use std::process::{Child, ChildStderr, ChildStdout, Command, Stdio};
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Duration;
+
+use clap::Parser as _;
+use drivebay_conformance::{Addresses, Args, Choice, Report, Wish, With, judge, rules, run};
+use tempfile::TempDir;
+use tokio::sync::watch;
+
+/// Far more than anything here takes; what passes it has no end.
+const PATIENCE: Duration = Duration::from_mins(2);
+/// The command line of the suite, where this program is to be the suite.
+const WORDS: &str = "CONFORM_WORDS";
+/// Calls that the suite makes before the first rule, on a driver with an add-ons socket.
+const OPENING: u64 = 9;
+
+fn signal(name: &str, process: u32) {
+    assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
+}
+
+/// A process that is ended when it takes too long, so that whoever reads what it says is not kept for ever.
+struct Watched {
+    child: Child,
+    said: Lines<BufReader<ChildStdout>>,
+    _until: Sender<()>,
+}
+
+impl Watched {
+    fn start(command: &mut Command) -> Self {
+        let mut child = command.stdout(Stdio::piped()).spawn().unwrap();
+        let (until, end) = channel();
+        let id = child.id();
+        thread::spawn(move || {
+            if end.recv_timeout(PATIENCE).is_err_and(|end| end == std::sync::mpsc::RecvTimeoutError::Timeout) {
+                signal("-KILL", id);
+            }
+        });
+        let said = BufReader::new(child.stdout.take().unwrap()).lines();
+        Self { child, said, _until: until }
+    }
+
+    /// Reads on until this line.
+    fn says(&mut self, line: &str) {
+        assert!(self.said.any(|said| said.unwrap() == line), "it never said {line:?}");
+    }
+}
+
+impl Drop for Watched {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+}
+
+/// The driver on its sockets.
+struct Liar {
+    directory: TempDir,
+    process: Watched,
+}
+
+impl Liar {
+    fn start(more: &[&str]) -> Self {
+        let directory = tempfile::tempdir().unwrap();
+        let mut command = Command::new(env!("CARGO_BIN_EXE_liar"));
+        let sockets = [uri(&directory, "csi"), uri(&directory, "addons")];
+        command.args(["--csi", &sockets[0], "--addons", &sockets[1]]).args(more);
+        let mut process = Watched::start(&mut command);
+        process.says("ready");
+        Self { directory, process }
+    }
+
+    fn addresses(&self) -> [Addresses; 1] {
+        let [csi, addons] = ["csi", "addons"].map(|name| uri(&self.directory, name));
+        [Addresses { csi, nodes: Vec::new(), addons: Some(addons) }]
+    }
+
+    /// Ends it; how much it still had of what somebody made.
+    fn left(mut self) -> usize {
+        signal("-TERM", self.process.child.id());
+        let mut said = self.process.said.by_ref().map(Result::unwrap);
+        said.find_map(|line| line.strip_prefix("left ")?.parse().ok()).expect("it says what is left")
+    }
+}
+
+fn uri(directory: &TempDir, name: &str) -> String {
+    format!("unix://{}", directory.path().join(name).display())
+}
+
+/// Judges a driver that has so much time for an answer.
+fn report(addresses: &[Addresses], deadline: &str) -> Result<Report, String> {
+    let directory = tempfile::tempdir().unwrap();
+    let mut with = With::parse(&format!("deadline = \"{deadline}\"")).unwrap();
+    with.directories.work = Some(directory.path().to_owned());
+    let (_wish, wished) = watch::channel(Wish::GoOn);
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    let judging = async {
+        let (choice, progress) = (Choice::default(), |_: &str| {});
+        tokio::time::timeout(PATIENCE, judge(addresses, with, &choice, wished, &progress)).await.expect("it ends")
+    };
+    let report = runtime.block_on(judging);
+    let keeps_any = report.as_ref().is_ok_and(|report| report.summary.left_behind > 0);
+    let is_empty = std::fs::read_dir(directory.path()).unwrap().next().is_none();
+    assert!(keeps_any || is_empty, "directories stay only where volumes do");
+    report
+}
+
+#[test]
+fn a_socket_where_nobody_answers_is_named() {
+    let directory = tempfile::tempdir().unwrap();
+    for accepts in [false, true] {
+        let name = if accepts { "accepts" } else { "does-not-accept" };
+        let listener = UnixListener::bind(directory.path().join(name)).unwrap();
+        let taking = listener.try_clone().unwrap();
+        if accepts {
+            thread::spawn(move || taking.incoming().collect::<Vec<_>>());
+        }
+        let address = Addresses { csi: uri(&directory, name), ..Addresses::default() };
+        let why = report(std::slice::from_ref(&address), "1s").expect_err("nobody answers");
+        assert!(why.contains(&address.csi) && why.contains("GetPluginInfo gets no answer"), "{why}");
+        drop(listener);
+    }
+}
+
+/// A driver that hangs before it has said what it can do is not judged by what it did not say.
+#[test]
+fn a_driver_that_hangs_at_the_first_calls() {
+    thread::scope(|scope| {
+        for calls in 0..=OPENING {
+            scope.spawn(move || {
+                let liar = Liar::start(&["--hang", &calls.to_string()]);
+                match report(&liar.addresses(), "1s") {
+                    Err(why) => assert!(why.contains("no answer") || why.contains("does it hang?"), "{calls}: {why}"),
+                    Ok(report) => assert!(!report.is_good() && report.ended_early.is_some(), "{calls}: {report:?}"),
+                }
+            });
+        }
+    });
+}
+
+/// One silence is waited for, and not that of every call of every rule.
+#[test]
+fn a_driver_that_hangs_in_the_middle() {
+    let liar = Liar::start(&["--hang", "400"]);
+    let report = report(&liar.addresses(), "3s").expect("it had answered before");
+    let why = report.ended_early.as_deref().expect("it did not end early");
+    assert!(why.contains("got no answer within 3s, and neither did Get") && why.ends_with("the driver hangs"), "{why}");
+    assert!(!report.is_good() && report.summary.blocked > 0 && report.rules.len() == rules().len());
+    let named = report.rules.iter().flat_map(|it| &it.left_behind).count();
+    assert!(liar.left() == 0 || named > 0, "what is left is named");
+}
+
+/// The suite as a process.
+struct Conform {
+    process: Watched,
+    told: Lines<BufReader<ChildStderr>>,
+    _files: TempDir,
+}
+
+impl Conform {
+    fn start(liar: &Liar, with: &str, more: &str) -> Self {
+        let files = tempfile::tempdir().unwrap();
+        let file = files.path().join("with.toml");
+        std::fs::write(&file, format!("{with}\n[directories]\nwork = \"{}\"\n", files.path().display())).unwrap();
+        let [csi, addons] = ["csi", "addons"].map(|name| uri(&liar.directory, name));
+        let words = format!("conform --csi {csi} --addons {addons} --with {} {more}", file.display());
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        command.args(["--exact", "the_suite_as_a_program", "--nocapture"]).env(WORDS, words).stderr(Stdio::piped());
+        let mut process = Watched::start(&mut command);
+        let told = BufReader::new(process.child.stderr.take().unwrap()).lines();
+        Self { process, told, _files: files }
+    }
+
+    /// Reads on until a line with these words.
+    fn tells(&mut self, words: &str) {
+        assert!(self.told.any(|line| line.unwrap().contains(words)), "it never told {words:?}");
+    }
+
+    fn interrupt(&mut self, told: &str) {
+        signal("-INT", self.process.child.id());
+        self.tells(told);
+    }
+
+    /// Exit status and report.
+    fn ended(mut self) -> (i32, String) {
+        drop(self.told);
+        let report: Vec<_> = self.process.said.by_ref().map(Result::unwrap).collect();
+        (self.process.child.wait().unwrap().code().expect("it ended by itself"), report.join("\n"))
+    }
+}
+
+/// What `Conform` starts. Without its words it is nobody.
+#[test]
+fn the_suite_as_a_program() {
+    let Ok(words) = std::env::var(WORDS) else { return };
+    let args = Args::parse_from(words.split_whitespace());
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    std::process::exit(runtime.block_on(run(&args)).status().into());
+}
+
+#[test]
+fn an_interrupted_run_leaves_nothing_and_is_not_good() {
+    // All rules would take minutes.
+    let liar = Liar::start(&["--work", "500"]);
+    let mut conform = Conform::start(&liar, "deadline = \"100s\"\npatience = \"100s\"", "");
+    conform.tells("[ 10/");
+    conform.interrupt("interrupted: ");
+    let (status, report) = conform.ended();
+    assert_eq!(status, 1, "{report}");
+    assert!(report.contains("The run ended early: the run was interrupted"), "{report}");
+    assert!(report.contains("; 0 objects left behind"), "{report}");
+    assert_eq!(liar.left(), 0, "what it made is gone");
+}
+
+/// Nobody waits for a removal that a driver does not answer, if they say so twice.
+#[test]
+fn an_interrupt_while_removing_ends_the_run_at_once() {
+    // The volume is made; whatever is asked after it hangs.
+    let mut liar = Liar::start(&["--hang", &(OPENING + 1).to_string()]);
+    let mut conform = Conform::start(&liar, "deadline = \"1000s\"", "--only R-16");
+    liar.process.says("hangs");
+    conform.interrupt("interrupted: ");
+    conform.interrupt("interrupted again: ");
+    let (status, report) = conform.ended();
+    assert_eq!(status, 1, "{report}");
+    assert!(report.contains("left behind: site A: volume a-vol"), "{report}");
+    assert!(report.contains("; 2 objects left behind"), "the volume, and its replication: {report}");
+    assert_eq!(liar.left(), 1);
+}
+
+#[test]
+fn an_interrupt_before_the_first_rule_ends_the_run() {
+    let mut liar = Liar::start(&["--hang", "1"]);
+    let mut conform = Conform::start(&liar, "deadline = \"1000s\"", "");
+    liar.process.says("hangs");
+    conform.interrupt("interrupted: ");
+    conform.tells("nothing was made");
+    assert_eq!(conform.ended().0, 2);
+}
