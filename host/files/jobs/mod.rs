@@ -19,6 +19,7 @@ mod run;
 mod stop;
 mod table;
 mod transfer;
+mod writeback;
 
 use super::{
     directories::{Access, Directories},

@@ -10,6 +10,7 @@ use super::{
     journal::Journal,
     record::{Destination, Record, State},
     stop::Why,
+    writeback::Writeback,
 };
 use crate::files::{
     allocated::{Seeking, read_exact},
@@ -23,9 +24,6 @@ use std::{num::NonZeroU64, os::unix::fs::FileExt};
 
 /// How much is read and written at once; a multiple of the checksum's block.
 const STEP: u64 = 1024 * 1024;
-/// The disk is told to begin with what is written whenever this much has come together: what a checkpoint has
-/// to wait for is then the end of it, not all.
-const WRITEBACK: u64 = 16 * STEP;
 /// Where data begin and end is rounded to this, so that the checksum sees the same blocks on every
 /// file system.
 const BLOCK: u64 = 4096;
@@ -38,6 +36,7 @@ pub(super) struct Transfer<'a> {
     target: Target,
     /// Bytes since the journal was last told.
     since: u64,
+    writeback: Writeback,
     buffer: Vec<u8>,
 }
 
@@ -45,7 +44,7 @@ impl<'a> Transfer<'a> {
     /// From the target's position on.
     pub(super) fn new(work: &'a Work<'a>, journal: &'a Journal, source: &'a Source, target: Target) -> Self {
         let buffer = vec![0; usize::try_from(STEP).unwrap_or_default()];
-        Self { work, journal, source, target, since: 0, buffer }
+        Self { work, journal, source, target, since: 0, writeback: Writeback::default(), buffer }
     }
 
     /// Copies what is left. Told to stop, it leaves the journal at the last byte that is on disk.
@@ -122,11 +121,7 @@ impl<'a> Transfer<'a> {
             let path = self.target.place.guest();
             self.target.file.write_all_at(bytes, at).map_err(|e| FileError::io(&e, "write", path))?;
             self.target.checksum.add(at, bytes);
-            if step.end().is_multiple_of(WRITEBACK) {
-                // What is dirty is written by this advice, not dropped; advice may be ignored.
-                let (begin, length) = (step.end() - WRITEBACK, NonZeroU64::new(WRITEBACK));
-                let _ignored = rustix::fs::fadvise(&self.target.file, begin, length, Advice::DontNeed);
-            }
+            self.writeback.step(&self.target.file, step).map_err(|e| FileError::io(&e, "write", path))?;
             self.since += step.length;
             self.advance(step)?;
         }
