@@ -1,6 +1,6 @@
 //! The clock of the sandbox: one thread ticks the epoch of every engine. A thread of its own and
-//! not a task, because a busy runtime must not stop the clock that ends busy guests. It is quick only while guests
-//! compute: a host in peace shall not wake a thousand times a second.
+//! not a task, because a busy runtime must not stop the clock that ends busy guests. It is quick only while a guest
+//! computes for long: a host in peace shall not wake a thousand times a second.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
@@ -9,12 +9,12 @@ use std::time::Duration;
 
 use wasmtime::{Engine, EngineWeak};
 
-/// The length of a tick that follows one that met no guest at work: most calls end between two of them.
+/// The length of a tick that follows one that met no guest at long work: most calls end between two of them.
 const CALM: Duration = Duration::from_millis(10);
 /// The length of any other: how often a guest that computes for long yields, and the grain of its CPU time.
 pub(crate) const QUICK: Duration = Duration::from_millis(1);
 
-/// Whether the latest tick has met a guest at work.
+/// Whether the latest tick has met a guest that has computed for longer than a quick one.
 static MET: AtomicBool = AtomicBool::new(false);
 
 static ENGINES: OnceLock<Mutex<Vec<EngineWeak>>> = OnceLock::new();
@@ -36,9 +36,14 @@ pub(crate) fn register(engine: &Engine) -> std::io::Result<()> {
     Ok(())
 }
 
-/// To be told by a guest at work when a tick reaches it.
-pub(crate) fn met() {
-    MET.store(true, Ordering::Relaxed);
+/// To be asked by a guest that a tick has reached: whether it has computed for long enough to let others in. The clock is
+/// quick as long as there is such a one.
+pub(crate) fn is_long(spent: Duration) -> bool {
+    let is_long = spent >= QUICK;
+    if is_long {
+        MET.store(true, Ordering::Relaxed);
+    }
+    is_long
 }
 
 fn tick(engines: &Mutex<Vec<EngineWeak>>) {

@@ -142,9 +142,9 @@ fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
     let (meter, cpu) = (Meter::new(), limits.cpu);
     let of_callback = Arc::clone(&meter);
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
-        epoch::met();
         Ok(match of_callback.spent() {
             spent if spent >= cpu => UpdateDeadline::Interrupt,
+            spent if !epoch::is_long(spent) => UpdateDeadline::Continue(1),
             spent if spent < turns::FREE => UpdateDeadline::Yield(1),
             _ => UpdateDeadline::YieldCustom(1, Box::pin(Arc::clone(of_callback.place()).queue())),
         })
