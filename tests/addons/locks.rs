@@ -215,6 +215,29 @@ async fn a_group_locks_who_is_in_it_when_the_call_comes() {
     release(&site, &promote, first).await;
 }
 
+/// A group is an object of its own: with nobody in it there is no member's lock that would keep calls apart.
+#[tokio::test]
+async fn a_group_is_locked_though_nobody_is_in_it() {
+    let site = Site::new().await;
+    let on_group = |method, operation| change(method, (operation, "vg-g"), on(&group("vg-g")), &[]);
+    let roles = changes().into_iter().filter(|role| role.method.starts_with("replication.") && role.object == "vg-g");
+    for held in roles.map(|role| on_group(role.method, role.operation)) {
+        site.group("vg-g", &[]).await;
+        site.replicated("group/vg-g", if held.operation == "resync" { "secondary" } else { "primary" }).await;
+        site.host.control(&[("unset:gate/g", "")]).await;
+        let first = hold(&site, &held).await;
+        let words = format!("{} is pending for {GROUP}", held.method.split_once('/').unwrap().1);
+        for (method, request) in [
+            (held.method, on(&group("vg-g"))),
+            ("volumegroup.Controller/ModifyVolumeGroupMembership", json!({ "volumeGroupId": "vg-g" })),
+            ("volumegroup.Controller/DeleteVolumeGroup", json!({ "volumeGroupId": "vg-g" })),
+        ] {
+            site.bad(method, request, Code::Aborted, &words).await;
+        }
+        release(&site, &held, first).await;
+    }
+}
+
 /// The table of facts says the same: which RPCs of csi-addons change something.
 #[test]
 fn the_facts_have_every_add_on_call() {

@@ -13,7 +13,7 @@ const GRANTS: &str = r#"http = [
   { origin = "https://*.wild.test", addresses = ["10.1.0.0/16"], ca = "CA" },
   { origin = "https://other.test", addresses = ["10.1.0.0/16"], ca = "CA" },
   { origin = "http://*.meta.test", addresses = ["169.254.0.0/16", "fd00::/8"] },
-  { origin = "http://*.nat.test", addresses = ["64:ff9b::/96", "2002::/16", "8.8.8.0/24"] },
+  { origin = "http://*.nat.test", addresses = ["64:ff9b::/96", "64:ff9b:1::/48", "::/96", "2001::/32", "2002::/16", "8.8.8.0/24"] },
   { origin = "http://*.all.test", addresses = ["0.0.0.0/0", "::/0"] },
   { origin = "http://*.loop.test", addresses = ["127.0.0.0/8"] },
   { origin = "http://mixed.test", addresses = ["10.1.0.0/16"] },
@@ -109,6 +109,8 @@ const ROWS: &[Row] = &[
     ("GET http://v4-168-63-129-16.pub.test/", PROHIBITED, None),
     ("GET http://v4-192-0-2-1.pub.test/", PROHIBITED, None),
     ("GET http://v4-198-18-0-1.pub.test/", PROHIBITED, None),
+    ("GET http://v4-192-0-0-8.pub.test/", PROHIBITED, None),
+    ("GET http://v6-2001-10--1.pub.test/", PROHIBITED, None),
     ("GET http://v4-224-0-0-1.pub.test/", PROHIBITED, None),
     ("GET http://v4-255-255-255-255.pub.test/", PROHIBITED, None),
     ("GET http://v6---1.pub.test/", PROHIBITED, None),
@@ -132,6 +134,12 @@ const ROWS: &[Row] = &[
     ("GET http://v6-fd00-ec2--254.meta.test/", PROHIBITED, None),
     ("GET http://v6-64-ff9b--a9fe-a9fe.nat.test/", PROHIBITED, None),
     ("GET http://v6-2002-7f00-1--1.nat.test/", PROHIBITED, None),
+    ("GET http://v6-64-ff9b-1--a9fe-a9fe.nat.test/", PROHIBITED, None),
+    ("GET http://v6---7f00-1.nat.test/", PROHIBITED, None),
+    // Teredo: the server's address would do, the client's is written with its bits turned over.
+    ("GET http://v6-2001-0-808-808--5601-5601.nat.test/", PROHIBITED, None),
+    // ISATAP, in a network that is granted.
+    ("GET http://v6-fd12--5efe-a9fe-a9fe.wild.test/", PROHIBITED, None),
     ("GET http://none.pub.test/", "DnsError", None),
     // Names with more than one address, and with another one each time.
     ("GET http://mixed.test/", OK, Some("10.1.0.6")),

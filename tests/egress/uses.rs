@@ -33,6 +33,8 @@ async fn report_only_shows_what_enforcing_would_refuse() {
         ("address", "GET http://192.168.1.1:8080/", "200", "verdict=\"reported\" why=\"origin\""),
         ("metadata", "GET http://169.254.169.254/", "DestinationIpProhibited", "verdict=\"refused\" why=\"address\""),
         ("form", "TRACE http://evil.test/", "HttpRequestDenied", "verdict=\"refused\" why=\"form\""),
+        // To resolvers an address of this machine.
+        ("number", "GET http://2130706433/", "HttpRequestDenied", "verdict=\"refused\" why=\"form\""),
     ] {
         let before = host.log.with(verdict).len();
         assert!(fetch(&host, object, words).await.contains(told), "{words}");
