@@ -108,6 +108,7 @@ impl Refused {
             Self::Signature { .. } => RefusalId::Signature,
             Self::Load(LoadError::Broken(_)) => RefusalId::Broken,
             Self::Load(LoadError::Costly(_)) => RefusalId::Costly,
+            Self::Load(LoadError::Large(_)) => RefusalId::Large,
             Self::Load(LoadError::Precompiled | LoadError::CoreModule | LoadError::Link(_)) | Self::NoBackend(_) => {
                 RefusalId::Foreign
             }

@@ -44,6 +44,9 @@ pub enum LoadError {
     /// Compiling it takes too much.
     #[error("compiling it takes more than this backend is allowed: {0}")]
     Costly(String),
+    /// No instance of it fits into what an instance may have.
+    #[error("it needs more than this backend is allowed: {0}")]
+    Large(String),
     /// Nobody waits for it any more.
     #[error("compiling was interrupted")]
     Unwanted,
@@ -155,7 +158,8 @@ impl Loader {
         // program, with the same engine; they came through a sealed file that nobody else has seen.
         #[expect(unsafe_code, reason = "loading compiled code is unsafe unless its origin is known, as here")]
         let component = unsafe { Component::deserialize(&self.engine, code) };
-        component.map_err(|e| broken(&e))
+        // The compiler has found it valid.
+        component.map_err(|e| LoadError::Large(tame(&format!("{e:#}"), WORDS)))
     }
 
     fn link(&self, component: &Component) -> Result<Program, LoadError> {
@@ -251,10 +255,6 @@ fn recognise(bytes: &[u8]) -> Result<(), LoadError> {
         (Some(b"\0asm"), Some(_)) => Ok(()),
         _ => Err(LoadError::Broken("it does not begin as a WebAssembly file does".to_owned())),
     }
-}
-
-fn broken(error: &wasmtime::Error) -> LoadError {
-    LoadError::Broken(tame(&format!("{error:#}"), WORDS))
 }
 
 /// A `Hasher` that is the same in every process and version of the compiler.

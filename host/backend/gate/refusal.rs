@@ -41,6 +41,8 @@ refusals! {
     Broken = "broken-component", final, "build or copy the file again";
     /// Compiling it takes more than it is allowed.
     Costly = "too-costly-to-compile", final, "ask the vendor for a smaller one, or raise the limit";
+    /// No instance of it could have what it needs.
+    Large = "too-large", final, "ask the vendor for a smaller one, or raise the limits";
     /// It is WebAssembly, but no backend.
     Foreign = "foreign-component", final, "give the component that the backend's build made";
     /// It was built for another version of the contract.

@@ -37,6 +37,16 @@ async fn names_forge_no_line_and_stay_short() {
     assert!(words.len() < 700, "{words}");
 }
 
+#[tokio::test]
+async fn what_no_instance_may_have_is_told_from_what_is_damaged() {
+    // A module with a memory of 2,000 pages, which nobody instantiates.
+    let module = b"\0asm\x01\0\0\0\x05\x04\x01\0\xd0\x0f";
+    let bytes = [b"\0asm\x0d\0\x01\0\x01\x0e".as_slice(), module].concat();
+    let loader = Loader::new(&Limits { calls: 1, ..Limits::default() }).unwrap();
+    let refused = loader.load(bytes.into(), "large".to_owned(), None).await.unwrap_err();
+    assert!(matches!(&refused, LoadError::Large(words) if words.contains("131072000")), "{refused:?}");
+}
+
 /// A component that imports an interface with one function.
 fn importing_instance(name: &str) -> Vec<u8> {
     let import = [b"\x01\0".as_slice(), &number(name.len()), name.as_bytes(), b"\x05\0"].concat();
