@@ -2,9 +2,14 @@
 //! them here; all of them run in `.ci/run`.
 
 use std::path::Path;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::Command;
+
+use crate::support::PATIENCE;
 
 /// Of every kind one that takes little time, also without what contains it.
 const FEW: &str = "loop,trap,no-id,forge,secrets,state,absolute,handles-timers";
@@ -40,6 +45,39 @@ async fn without_what_contains_it_no_attack_is_contained() {
 async fn an_attack_that_is_not_contained_fails_the_command() {
     let (code, said) = attack(&["--only", "forge", "--without", "lines"]).await;
     assert!(code == 1 && said.contains("NOT CONTAINED") && said.ends_with("0 of 1 contained\n"), "{said}");
+}
+
+#[tokio::test]
+async fn an_interrupted_run_leaves_no_host_behind() {
+    let place = tempfile::tempdir().unwrap();
+    let directory = place.path().to_str().unwrap();
+    // Without its limit this one goes on for as long as it is watched.
+    let mut command = Command::new(Path::new(env!("CARGO_BIN_EXE_drivebay")));
+    command.args(["attack", "--only", "loop", "--without", "cpu"]).env("TMPDIR", directory);
+    let run = command.stderr(Stdio::piped()).kill_on_drop(true).spawn().unwrap();
+    let id = Pid::from_raw(i32::try_from(run.id().unwrap()).unwrap()).unwrap();
+    until(|| hosts(directory) > 0).await;
+    kill_process(id, Signal::INT).unwrap();
+    let ended = run.wait_with_output().await.unwrap();
+    let said = String::from_utf8_lossy(&ended.stderr);
+    assert!(ended.status.code() == Some(1) && said.contains("interrupted"), "{said}");
+    until(|| hosts(directory) == 0).await;
+    assert_eq!(std::fs::read_dir(place.path()).unwrap().count(), 0);
+}
+
+/// Processes that serve a host below a directory.
+fn hosts(directory: &str) -> usize {
+    let processes = std::fs::read_dir("/proc").unwrap().flatten();
+    let words = processes.filter_map(|process| std::fs::read(process.path().join("cmdline")).ok());
+    words.filter(|words| String::from_utf8_lossy(words).contains(&format!("{directory}/"))).count()
+}
+
+async fn until(mut is_so: impl FnMut() -> bool) {
+    let begin = Instant::now();
+    while !is_so() {
+        assert!(begin.elapsed() < PATIENCE, "it never is");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
 }
 
 #[tokio::test]

@@ -33,7 +33,7 @@ use self::model::Attack;
 use self::place::Stage;
 use super::admin::table;
 use super::part::STAGE;
-use super::{Exit, print, say};
+use super::{Exit, asked_to_stop, print, say};
 
 /// The hostile guest, built into the program.
 const GUEST: &[u8] = include_bytes!(env!("DRIVEBAY_FAULTY_WASM"));
@@ -144,7 +144,11 @@ async fn play(args: &Args, chosen: &Chosen) -> Result<Report> {
     let unique = getrandom::u64().context("the system gives no random number")?;
     let root = std::env::temp_dir().join(format!("{STAGE}{unique:016x}"));
     let mut stage = Stage { root: root.clone(), guest: GUEST.to_vec(), without: Without::Nothing, code: None };
-    let played = scenes(args, chosen, &mut stage).await;
+    // Hosts are in process groups of their own, and hear of no Ctrl-C; those under way end with what is dropped here.
+    let played = tokio::select! {
+        played = scenes(args, chosen, &mut stage) => played,
+        () = asked_to_stop() => Err(anyhow::anyhow!("interrupted; every host that was attacked is ended")),
+    };
     // What is left over is only room on a disk.
     let _ = std::fs::remove_dir_all(&root);
     played
