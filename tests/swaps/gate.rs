@@ -64,8 +64,11 @@ fn replaced(bytes: &[u8], from: &str, to: &str) -> Vec<u8> {
 #[tokio::test]
 async fn what_is_no_backend_of_this_contract() {
     let good = tester(2, "good");
+    // 2,000 pages, far above the memory that an instance may have.
+    let memory = b"\0asm\x01\0\0\0\x05\x04\x01\0\xd0\x0f";
     refuses(&[
         ("broken-component", good[..good.len() / 2].to_vec()),
+        ("too-large", wasm::with_modules(&good, &[memory.to_vec()])),
         ("foreign-component", b"\0asm\x01\0\0\0".to_vec()),
         ("foreign-component", b"\0asm\x0d\0\x01\0".to_vec()),
         ("wrong-contract", replaced(&good, "/state@0.1.0", "/state@0.2.0")),
