@@ -152,7 +152,7 @@ async fn calls_given_up_before_they_were_read_cost_the_others_nothing() {
     let host = TestHost::tester().await;
     let client = host.controller().await;
     host.signal(Signal::STOP);
-    let stays = tokio::spawn(list(client.clone()));
+    let mut stays = JoinSet::from_iter([list(client.clone())]);
     let given_up = |_| tokio::time::timeout(Duration::from_millis(100), list(client.clone()));
     for answer in (0..100).map(given_up).collect::<JoinSet<_>>().join_all().await {
         assert!(answer.is_err(), "a host that does not run answers nobody");
@@ -160,7 +160,7 @@ async fn calls_given_up_before_they_were_read_cost_the_others_nothing() {
     // Another one, so that the connection has had its turn with what those before it have left.
     assert!(given_up(0).await.is_err());
     host.signal(Signal::CONT);
-    stays.await.unwrap().expect("a call that its client waits for is answered");
+    stays.join_next().await.unwrap().unwrap().expect("a call that its client waits for is answered");
 }
 
 async fn list(mut client: ControllerClient<Channel>) -> Result<Response<ListVolumesResponse>, Status> {

@@ -112,7 +112,7 @@ impl Fault {
     /// the system's among its causes, is taking the arguments over or the answer.
     pub(super) fn of_call(error: &wasmtime::Error) -> Self {
         let mut fault = Self::of(error);
-        if fault.kind == FaultKind::Host && !error.chain().any(|cause| cause.is::<std::io::Error>()) {
+        if fault.kind == FaultKind::Host && !error.chain().any(<dyn std::error::Error>::is::<std::io::Error>) {
             fault.kind = FaultKind::Answer;
         }
         fault

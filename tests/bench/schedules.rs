@@ -133,7 +133,7 @@ fn flushed(path: PathBuf, time: Duration) -> Result<Vec<f64>> {
         file.write_all_at(&[1; 4096], 0)?;
         file.sync_data()?;
         found.push(one.elapsed().as_secs_f64() * 1000.0);
-        std::thread::sleep(Duration::from_millis(100));
+        std::thread::park_timeout(Duration::from_millis(100));
     }
     Ok(found)
 }
