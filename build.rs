@@ -41,7 +41,7 @@ fn guests(out: &Path) -> Result<()> {
         cargo.env_remove(key);
     }
     let done = cargo.env("CARGO_TARGET_DIR", &build).status().context("cargo cannot be started")?;
-    ensure!(done.success(), "building the guests failed; is the target wasm32-wasip2 installed (rustup target add)?");
+    ensure!(done.success(), "building the guests failed; if the target is missing: rustup target add wasm32-wasip2");
     let shelf = target.join("guests");
     fs::create_dir_all(&shelf)?;
     for file in fs::read_dir(build.join("wasm32-wasip2/release"))? {

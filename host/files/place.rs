@@ -165,11 +165,10 @@ impl Place {
         target.sync_directory()
     }
 
-    /// Renames this file over `target`, whatever that is, and writes that to disk.
+    /// Renames this file over `target`, whatever that is. It waits for no disk.
     pub(super) fn replace(&self, target: &Self) -> Result<(), FileError> {
         rustix::fs::renameat(&self.directory, &self.name, &target.directory, &target.name)
-            .map_err(|e| FileError::system(e, "rename", &target.guest))?;
-        target.sync_directory()
+            .map_err(|e| FileError::system(e, "rename", &target.guest))
     }
 
     /// Writes the directory to disk.

@@ -97,7 +97,7 @@ pub(crate) async fn unanswered(desk: &Desk, path: &str) {
     });
     let asked = join_all(sockets.map(|(socket, who)| is_stuck(desk, socket, who))).await;
     let Some(stuck) = asked.into_iter().flatten().next() else { return };
-    let (call, within) = (name(path), desk.with.deadline);
+    let (call, within) = (wire::method(path), desk.with.deadline);
     let why = format!("{call} got no answer within {within:?}, and neither did {stuck} after it: the driver hangs");
     desk.ending.silence.send_if_modified(|silence| {
         // The first one is why; the others follow from it.
@@ -111,9 +111,5 @@ pub(crate) async fn unanswered(desk: &Desk, path: &str) {
 async fn is_stuck(desk: &Desk, socket: &Socket, who: &'static str) -> Option<String> {
     let answer = wire::send(socket.line(0), who, Bytes::new(), desk.with.deadline).await;
     let is_stuck = answer.is_err_and(|status| status.code() == Code::DeadlineExceeded);
-    is_stuck.then(|| format!("{} at {}", name(who), socket.name))
-}
-
-fn name(path: &str) -> &str {
-    path.rsplit('/').next().unwrap_or_default()
+    is_stuck.then(|| format!("{} at {}", wire::method(who), socket.name))
 }

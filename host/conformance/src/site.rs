@@ -16,6 +16,11 @@ use crate::wire::{self, Rpc};
 /// A socket on one machine answers at once, or its process is stuck.
 const CONNECT_WITHIN: Duration = Duration::from_secs(5);
 
+/// What reports call a site by its number.
+pub(crate) fn name(number: usize) -> &'static str {
+    if number == 0 { "site A" } else { "site B" }
+}
+
 /// The addresses of one site.
 #[derive(Debug, Clone, Default)]
 pub struct Addresses {

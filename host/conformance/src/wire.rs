@@ -29,6 +29,11 @@ include!(concat!(env!("OUT_DIR"), "/calls.rs"));
 /// The contracts as descriptors, for showing messages.
 pub(crate) static DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/contracts.bin"));
 
+/// The last part of a call's path; all of a word that is none.
+pub(crate) fn method(path: &str) -> &str {
+    path.rsplit_once('/').map_or(path, |(_, method)| method)
+}
+
 /// Parameters, contexts and secrets.
 pub(crate) type Words = BTreeMap<String, String>;
 

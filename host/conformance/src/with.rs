@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Deserializer};
 
 use crate::catalogue;
-use crate::wire::{ROWS, Words};
+use crate::wire::{self, ROWS, Words};
 
 /// The whole file.
 #[derive(Debug, Clone, Deserialize)]
@@ -221,8 +221,8 @@ impl With {
 
     /// The secrets of a call.
     pub(crate) fn secrets_of(&self, path: &str) -> Words {
-        let short = path.rsplit('/').next().unwrap_or(path);
-        let found = self.secrets.get(path).or_else(|| self.secrets.get(short)).or_else(|| self.secrets.get("all"));
+        let found =
+            self.secrets.get(path).or_else(|| self.secrets.get(wire::method(path))).or_else(|| self.secrets.get("all"));
         found.cloned().unwrap_or_default()
     }
 
@@ -234,13 +234,12 @@ impl With {
 
     /// Whether the driver is said not to do this: a rule's id, or a call by path or name.
     pub(crate) fn is_declared_impossible(&self, what: &str) -> bool {
-        let short = what.rsplit('/').next().unwrap_or(what);
-        self.cannot.iter().any(|name| name == what || name == short)
+        self.cannot.iter().any(|name| name == what || name == wire::method(what))
     }
 }
 
 fn is_call(name: &str) -> bool {
-    ROWS.iter().any(|row| row.path == name || row.path.rsplit('/').next() == Some(name))
+    ROWS.iter().any(|row| row.path == name || wire::method(row.path) == name)
 }
 
 fn duration<'de, D: Deserializer<'de>>(from: D) -> Result<Duration, D::Error> {

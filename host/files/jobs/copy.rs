@@ -41,7 +41,8 @@ pub(super) fn run(work: &Work<'_>, job: &CopyJob) -> Result<JobResult, FileError
         return Err(FileError::at(FileErrorCode::Failed, &source.path, "changed while it was copied"));
     }
     let record = record.done(&result);
-    journal.write(&record)?;
+    // The data are on disk. Without this record they are copied once more.
+    journal.note(&record)?;
     if into == Destination::Part {
         name_part(&record, &journal.part(&place)?, &place)?;
     }

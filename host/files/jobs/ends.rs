@@ -58,7 +58,7 @@ impl Source {
     }
 
     /// Where the last range ends.
-    fn end(&self) -> u64 {
+    pub(super) fn end(&self) -> u64 {
         self.ranges.last().map_or(0, |range| range.end())
     }
 
@@ -119,7 +119,7 @@ impl Target {
         source.lock()?;
         lock(&file, FlockOperation::NonBlockingLockExclusive, place.guest())?;
         let record = Record::copying(target, work.job, identity, source.identity, into);
-        if let Err(error) = journal.write(&record) {
+        if let Err(error) = journal.note(&record) {
             if into == Destination::Part {
                 part_is_of_no_use(&place);
             }

@@ -60,29 +60,50 @@ impl Journal {
 
     /// Writes it, replacing what was there; on disk when this returns.
     pub(super) fn write(&self, record: &Record) -> Result<(), FileError> {
+        let written = self.write_new(record)?.sync_data();
+        written.map_err(|e| FileError::io(&e, "write", self.new.guest()))?;
+        self.new.replace(&self.file)?;
+        self.file.sync_directory()
+    }
+
+    /// Writes it, replacing what was there, for a host that is killed. A machine that loses its power may lose it, and
+    /// then what stood there before counts, or nothing: for what may as well be done again.
+    pub(super) fn note(&self, record: &Record) -> Result<(), FileError> {
+        self.write_new(record)?;
+        self.new.replace(&self.file)
+    }
+
+    fn write_new(&self, record: &Record) -> Result<File, FileError> {
         let text = serde_json::to_vec(record)
             .map_err(|e| FileError::at(FileErrorCode::Failed, self.file.guest(), &format!("cannot be written: {e}")))?;
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC | OFlags::NONBLOCK;
         let opened = open_beneath(self.new.directory(), &self.key.temporary_name(), flags, Mode::RUSR | Mode::WUSR)
             .map_err(|e| FileError::opening(e, self.new.guest()))?;
         let mut file = File::from(opened);
-        let written = file.write_all(&text).and_then(|()| file.sync_data());
-        written.map_err(|e| FileError::io(&e, "write", self.new.guest()))?;
-        self.new.replace(&self.file)
+        file.write_all(&text).map_err(|e| FileError::io(&e, "write", self.new.guest()))?;
+        Ok(file)
     }
 
     /// Undoes what the journal says is under way, and removes it. Success when there is none;
     /// `Busy` while somebody still works on the file, and nothing is undone then.
     pub(super) fn discard(&self) -> Result<(), FileError> {
-        if let Some(record) = self.read() {
-            match record.state {
-                State::Copying { into: Destination::Part, .. } => self.remove_part(&record)?,
-                State::MakingFileSystem => self.clear_image(&record)?,
-                State::Copying { into: Destination::Target, .. } | State::Done { .. } => {}
-            }
-        }
+        let state = self.read().map(|record| self.undo(&record).map(|()| record.state)).transpose()?;
         self.file.remove()?;
-        self.new.remove()
+        self.new.remove()?;
+        // Back after a power failure, it would vouch for bytes that another job has written over meanwhile. A part is
+        // known by its identity.
+        match state {
+            Some(State::Copying { into: Destination::Target, .. }) => self.file.sync_directory(),
+            _ => Ok(()),
+        }
+    }
+
+    fn undo(&self, record: &Record) -> Result<(), FileError> {
+        match record.state {
+            State::Copying { into: Destination::Part, .. } => self.remove_part(record),
+            State::MakingFileSystem => self.clear_image(record),
+            State::Copying { into: Destination::Target, .. } | State::Done { .. } => Ok(()),
+        }
     }
 
     fn remove_part(&self, record: &Record) -> Result<(), FileError> {

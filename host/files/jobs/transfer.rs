@@ -61,6 +61,9 @@ impl<'a> Transfer<'a> {
         }
         let (file, path) = (&self.target.file, self.target.place.guest());
         file.sync_all().map_err(|e| FileError::io(&e, "sync", path))?;
+        if self.is_due() {
+            self.give_back_memory();
+        }
         Ok((self.target.record, JobResult { bytes, checksum: self.target.checksum.finish() }))
     }
 
@@ -131,7 +134,13 @@ impl<'a> Transfer<'a> {
     fn advance(&mut self, piece: Extent) -> Result<(), FileError> {
         self.target.position = piece.end();
         self.work.progress.add(piece.length);
-        if self.since >= self.work.checkpoint_bytes { self.checkpoint() } else { Ok(()) }
+        // At the end everything is put on disk anyway, and the journal told of the result.
+        if self.is_due() && self.target.position < self.source.end() { self.checkpoint() } else { Ok(()) }
+    }
+
+    /// Whether so much was copied that a checkpoint is worth its flushes.
+    fn is_due(&self) -> bool {
+        self.since >= self.work.checkpoint_bytes
     }
 
     /// Puts what is copied on disk, then says so in the journal; in this order, or a crash between
@@ -145,9 +154,13 @@ impl<'a> Transfer<'a> {
         }
         self.journal.write(&self.target.record)?;
         self.since = 0;
-        // Copied once, not read again: room in memory for others. What was written may well be read soon.
+        self.give_back_memory();
+        Ok(())
+    }
+
+    /// Of the source: copied once, not read again. What was written may well be read soon.
+    fn give_back_memory(&self) {
         let upto = NonZeroU64::new(self.target.position);
         let _ignored = rustix::fs::fadvise(&self.source.file, 0, upto, Advice::DontNeed);
-        Ok(())
     }
 }

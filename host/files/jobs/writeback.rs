@@ -2,11 +2,7 @@
 //! order, so that whoever else flushes a few bytes waits behind all of it. What is on disk is not yet there after a power
 //! failure; that is what a checkpoint flushes for.
 
-use std::{
-    fs::File,
-    io,
-    os::fd::{AsFd as _, AsRawFd as _},
-};
+use std::{fs::File, io, os::fd::AsRawFd as _};
 
 use crate::files::extents::Extent;
 
@@ -34,7 +30,7 @@ fn write(file: &File, range: Extent, flags: libc::c_uint) -> io::Result<()> {
     let bounds = (i64::try_from(range.offset), i64::try_from(range.length));
     let (Ok(offset), Ok(length)) = bounds else { return Ok(()) };
     // SAFETY: the descriptor is open for as long as `file` is borrowed, and no memory is handed over.
-    let done = unsafe { libc::sync_file_range(file.as_fd().as_raw_fd(), offset, length, flags) };
+    let done = unsafe { libc::sync_file_range(file.as_raw_fd(), offset, length, flags) };
     if done == 0 {
         return Ok(());
     }

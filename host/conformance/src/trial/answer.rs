@@ -6,6 +6,7 @@ use std::ops::Deref;
 use tonic::Code;
 
 use crate::exchange::name_of;
+use crate::wire;
 
 /// Why a rule ended before its end.
 #[derive(Debug, Clone)]
@@ -168,7 +169,7 @@ impl<R> Answer<R> {
     }
 
     fn name(&self) -> &'static str {
-        self.rpc.rsplit('/').next().unwrap_or(self.rpc)
+        wire::method(self.rpc)
     }
 
     fn skipped(&self) -> Stop {

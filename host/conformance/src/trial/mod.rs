@@ -26,7 +26,7 @@ pub(crate) use undo::Undo;
 
 use crate::ending::{self, Ending};
 use crate::exchange::{Exchange, Words};
-use crate::site::{Site, Socket};
+use crate::site::{self, Site, Socket};
 use crate::wire::{self, Rpc, Side};
 use crate::with::With;
 
@@ -221,7 +221,7 @@ impl<'r> Trial<'r> {
     fn keep<R: Rpc>(&self, request: Bytes, sent: Result<&Vec<Bytes>, Option<&tonic::Status>>) -> usize {
         let place = format!(
             "{}{}",
-            if self.site == 0 { "site A" } else { "site B" },
+            site::name(self.site),
             match R::SIDE {
                 Side::Node => format!(", node {}", self.node + 1),
                 _ if self.at_node => format!(", node {}", self.node + 1),

@@ -11,6 +11,7 @@ use super::undo::{Undo, What, is_open};
 use super::{Desk, Pause, Source, source};
 use crate::ending;
 use crate::exchange::name_of;
+use crate::site;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::replication as r;
 use crate::wire::proto::{fence, volumegroup};
@@ -158,10 +159,9 @@ impl Place<'_> {
                 Ok(_) | Err(Code::NotFound | Code::Unimplemented) => return Ok(()),
                 Err(Code::Aborted | Code::Unavailable | Code::FailedPrecondition) if pause.rest().await => {}
                 Err(code) => {
-                    let name = R::PATH.rsplit('/').next().unwrap_or_default();
-                    let site = if self.site == 0 { "A" } else { "B" };
+                    let (site, name) = (site::name(self.site), wire::method(R::PATH));
                     let shown = self.desk.words.mask(&format!("{:?}", Hidden(&request)));
-                    return Err(format!("site {site}: {name} answers {}: {shown}", name_of(code)));
+                    return Err(format!("{site}: {name} answers {}: {shown}", name_of(code)));
                 }
             }
         }
@@ -169,7 +169,8 @@ impl Place<'_> {
 
     fn nothing_made(self, code: Code) -> Result<(), String> {
         if is_open(code) || code == Code::Aborted {
-            return Err(format!("site {}: a creation whose answer was lost, now {}", self.site, name_of(code)));
+            let site = site::name(self.site);
+            return Err(format!("{site}: a creation whose answer was lost, now {}", name_of(code)));
         }
         Ok(())
     }

@@ -6,6 +6,7 @@ use std::any::Any;
 use tonic::Code;
 
 use super::{Source, Trial, lock, remove};
+use crate::site;
 use crate::wire::Rpc;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::replication as r;
@@ -66,7 +67,7 @@ impl Undo {
             What::Published(volume, path) => format!("volume {volume} published at {path}"),
             What::Fenced(networks) => format!("fences of {networks:?}"),
         };
-        format!("site {}: {what}", if self.site == 0 { "A" } else { "B" })
+        format!("{}: {what}", site::name(self.site))
     }
 }
 

@@ -282,6 +282,27 @@ fn a_killed_copy_can_be_cancelled_by_its_key_alone() {
     assert_eq!(pool.names(), ["a"]);
 }
 
+/// A power failure may lose what was only noted: the beginning and the result.
+#[test]
+fn a_journal_that_is_lost_or_damaged_costs_another_copy_and_no_more() {
+    let pool = Pool::plain();
+    pool.write("a", 3 * MIB, &[(0, &noise(3 << 20, 1))]);
+    let result = done(&pool.files(), "key", copy("a", "b", &[]));
+    for left in ["", "{\"version\":1,\"job\":"] {
+        std::fs::write(pool.host(&journal(&pool)), left).unwrap();
+        assert_eq!(done(&pool.files(), "key", copy("a", "b", &[])), result, "{left:?}");
+        assert!(pool.read("a") == pool.read("b"));
+    }
+    std::fs::remove_file(pool.host(&journal(&pool))).unwrap();
+    assert_eq!(done(&pool.files(), "key", copy("a", "b", &[])), result);
+    // The target has its name, and the journal still speaks of a part.
+    let (pool, part) = killed_copy(false);
+    std::fs::rename(pool.host(&part), pool.host("b")).unwrap();
+    done(&pool.files(), "key", copy("a", "b", &[]));
+    assert!(pool.read("a") == pool.read("b"));
+    assert_eq!(pool.left().len(), 1, "the result's journal");
+}
+
 #[test]
 fn a_journal_that_was_tampered_with_leads_nowhere() {
     let (pool, _) = killed_copy(false);
