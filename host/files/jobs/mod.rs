@@ -7,6 +7,7 @@
 
 mod checksum;
 mod copy;
+mod direct;
 mod ends;
 mod identity;
 mod job;
@@ -14,6 +15,7 @@ mod journal;
 mod kinds;
 mod mkfs;
 mod program;
+mod reading;
 mod record;
 mod run;
 mod stop;

@@ -18,10 +18,10 @@ pub(super) const NEW: &str = "new";
 const WATCHED: &str = "watched";
 
 /// How long between two looks at the peer's bell.
-const PAUSE: Duration = Duration::from_millis(200);
+const PAUSE: Duration = Duration::from_millis(50);
 
 /// So many looks a step takes: short enough that nobody waits for its end.
-const LOOKS: u32 = 8;
+const LOOKS: u32 = 32;
 
 /// What has been heard of the peer's ringing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]

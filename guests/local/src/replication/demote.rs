@@ -18,11 +18,11 @@ use crate::pool::Progress;
 use crate::{pool::Section, refusal};
 
 /// How long between two looks at the peer.
-const LOOK: Duration = Duration::from_millis(100);
+const LOOK: Duration = Duration::from_millis(50);
 
 /// So many looks at most: after them the client asks again, and nothing was begun anew. Few, because the call holds
 /// its source, and the background may have to look at both sides, which it cannot meanwhile.
-const MOST_LOOKS: u32 = 50;
+const MOST_LOOKS: u32 = 100;
 
 impl Backend<'_> {
     /// `replication.demote`.

@@ -3,6 +3,7 @@
 mod copying;
 mod file_systems;
 mod numbers;
+mod ways;
 
 use super::*;
 use crate::files::{
