@@ -37,7 +37,7 @@ const LAYERS: [(&str, &[&str]); 17] = [
     ("confine", &[]),
     ("egress", &["observe"]),
     ("node", &["observe"]),
-    ("files", &["observe"]),
+    ("files", &["admission", "observe"]),
     ("state", &["observe"]),
 ];
 

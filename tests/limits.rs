@@ -2,11 +2,12 @@
 //! unknown outcome, and the host and its other calls go on.
 
 use std::path::Path;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use drivebay::config::InstancePolicy;
 use drivebay::sandbox::limits::Limits;
 use drivebay::wire::pb::csi::v1::ListVolumesRequest;
+use tokio::task::JoinSet;
 use tonic::Code;
 
 use crate::ids::has_test;
@@ -105,6 +106,35 @@ async fn computing_without_end() {
     // The default is 10 s; what the limit says must have ended it.
     let computed = computed(host.process());
     assert!(computed < Duration::from_secs(4), "{computed:?}");
+}
+
+/// Those that compute for long take turns, so that a processor is always left to who does not. Each ends with its CPU time.
+#[tokio::test]
+async fn computing_leaves_a_processor_to_others() {
+    let processors = std::thread::available_parallelism().unwrap().get();
+    if processors == 1 {
+        eprintln!("skipped: one processor cannot be left to others");
+        return;
+    }
+    let host = TestHost::start(Guest::TESTER, Options::default().limit("cpu", "1s")).await;
+    let names: Vec<_> = (0..processors + 2).map(|n| format!("greedy-{n}")).collect();
+    for name in &names {
+        host.instruct("create-volume", name, "loop").await;
+    }
+    let (before, begin) = (computed(host.process()), Instant::now());
+    let mut calls = JoinSet::new();
+    for name in names {
+        let mut client = host.controller().await;
+        calls.spawn(async move { client.create_volume(requests::create(&name)).await });
+    }
+    while let Some(ended) = soon(calls.join_next()).await {
+        expect(&refused(ended.unwrap()), Code::DeadlineExceeded, "used up its CPU time");
+    }
+    let (computed, passed) = (computed(host.process()).saturating_sub(before), begin.elapsed());
+    assert!(computed >= Duration::from_secs(1), "they compute: {computed:?}");
+    let used = computed.as_secs_f64() / passed.as_secs_f64();
+    let most = f64::from(u32::try_from(processors).unwrap()) - 0.5;
+    assert!(used < most, "{used:.2} of {processors} processors");
 }
 
 /// A guest that sleeps and looks again costs no CPU time, however often it looks.

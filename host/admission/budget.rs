@@ -6,6 +6,8 @@ use std::sync::Arc;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use super::courtesy::{self, Serving};
+
 /// Which share of the budget a call draws from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Share {
@@ -17,9 +19,10 @@ pub enum Share {
     Own,
 }
 
-/// A place in the budget, given back when dropped.
+/// A place in the budget, given back when dropped. The background gives way to a call that has one.
 #[derive(Debug)]
-pub struct Slot(#[expect(dead_code, reason = "held for its Drop")] OwnedSemaphorePermit);
+#[expect(dead_code, reason = "held for their Drop")]
+pub struct Slot(OwnedSemaphorePermit, Option<Serving<'static>>);
 
 /// Counts the calls of one backend.
 #[derive(Debug, Clone)]
@@ -62,7 +65,8 @@ impl Budget {
             (None, Share::Read) => Arc::clone(&self.change).try_acquire_owned().ok(),
             (permit, _) => permit,
         };
-        permit.map(Slot)
+        let is_call = share != Share::Own;
+        permit.map(|permit| Slot(permit, is_call.then(courtesy::serving)))
     }
 }
 

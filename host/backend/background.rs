@@ -10,6 +10,7 @@ use tokio::time::Instant;
 use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis, translated};
 use super::{Backend, call_id};
 use crate::admission::budget::Share;
+use crate::admission::courtesy;
 use crate::admission::locks::HolderKind;
 use crate::admission::{Access, Holder, LockSet, ObjectKind};
 use crate::observe::metrics::metrics;
@@ -177,6 +178,7 @@ fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::Unbou
 }
 
 async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
+    courtesy::before_a_step().await;
     let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ended::PutOff };
     let wall = lease.around.limits.wall.of(Duty::Step);
     let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);

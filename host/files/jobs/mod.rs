@@ -64,6 +64,8 @@ struct Work<'a> {
     progress: &'a Progress,
     programs: &'a Programs,
     checkpoint_bytes: u64,
+    /// Whether it lets calls go first.
+    gives_way: bool,
 }
 
 /// The jobs of one backend, across its generations.
@@ -142,6 +144,8 @@ impl Jobs {
             directories: Arc::clone(directories),
             stop: Arc::new(Stop::new()?),
             progress: Arc::new(Progress::default()),
+            // A call that waits for its job is not to be given way to by it.
+            gives_way: origin.call.is_none(),
         };
         let mut origin = Some(origin);
         let submitted = self.0.table().submit(task, &mut origin, &self.0.limits)?;

@@ -9,6 +9,7 @@ use super::{
     ends::Source,
     stop::Stop,
 };
+use crate::admission::courtesy::Courtesy;
 use crate::files::{allocated::Seeking, error::FileError, extents::Extent, layout::Kind};
 use rustix::fs::Advice;
 use std::{
@@ -52,6 +53,8 @@ pub(super) struct Reader<'a> {
     pub(super) direct: Direct,
     /// Bytes that went through the page cache since some were given back.
     pub(super) cached: u64,
+    /// Of a job that lets calls go first.
+    pub(super) courtesy: Option<Courtesy<'static>>,
 }
 
 /// Why reading ends before the end.
@@ -103,6 +106,9 @@ impl Reader<'_> {
             let at = self.position;
             let step = Extent::between(at, end.min((at / STEP + 1) * STEP));
             let mut buffer = self.empty.recv()?;
+            if let Some(courtesy) = &mut self.courtesy {
+                courtesy.give_way();
+            }
             let way = self.direct.read(&self.source.file, &self.source.path, buffer.fill(step.length), at)?;
             if way == Way::ThroughCache {
                 self.give_back_memory(step);

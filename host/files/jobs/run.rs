@@ -53,6 +53,7 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
         progress: &task.progress,
         programs: &shared.programs,
         checkpoint_bytes: shared.limits.checkpoint_bytes,
+        gives_way: task.gives_way,
     };
     let grant = task.directories.resolve(task.job.target(), Access::ReadWrite)?.grant;
     sweep_sometimes(shared, &grant);

@@ -26,6 +26,8 @@ pub(super) struct Task {
     pub(super) directories: Arc<Directories>,
     pub(super) stop: Arc<Stop>,
     pub(super) progress: Arc<Progress>,
+    /// Whether it lets calls go first.
+    pub(super) gives_way: bool,
 }
 
 #[derive(Debug)]

@@ -13,10 +13,13 @@ use super::{
     stop::Why,
     writeback::Writeback,
 };
-use crate::files::{
-    error::{FileError, FileErrorCode},
-    extents::Extent,
-    ops::clear,
+use crate::{
+    admission::courtesy::Courtesy,
+    files::{
+        error::{FileError, FileErrorCode},
+        extents::Extent,
+        ops::clear,
+    },
 };
 use std::{
     sync::mpsc::{Receiver, Sender, channel, sync_channel},
@@ -36,13 +39,15 @@ pub(super) struct Transfer<'a> {
     since: u64,
     direct: Direct,
     writeback: Writeback,
+    courtesy: Option<Courtesy<'static>>,
 }
 
 impl<'a> Transfer<'a> {
     /// From the target's position on.
     pub(super) fn new(work: &'a Work<'a>, journal: &'a Journal, source: &'a Source, target: Target) -> Self {
         let (direct, writeback) = (Direct::default(), Writeback::default());
-        Self { work, journal, source, target, since: 0, direct, writeback }
+        let courtesy = work.gives_way.then(Courtesy::new);
+        Self { work, journal, source, target, since: 0, direct, writeback, courtesy }
     }
 
     /// Copies what is left. Told to stop, it leaves the journal at the last byte that is on disk.
@@ -74,20 +79,25 @@ impl<'a> Transfer<'a> {
             pieces,
             direct: Direct::default(),
             cached: 0,
+            courtesy: self.work.gives_way.then(Courtesy::new),
         };
-        // What is not written any more is not read any more: the channels end with `write`.
         thread::scope(|scope| {
+            // It goes before the reader is waited for, who may be waiting for a buffer.
+            let emptied = emptied;
             let spawned = thread::Builder::new().name("drivebay-read".to_owned()).spawn_scoped(scope, || reader.run());
             let none = |error| FileError::new(FileErrorCode::Limit, format!("no thread for the job: {error}"));
             spawned.map_err(none)?;
-            self.write(read, emptied)
+            self.write(read, &emptied)
         })
     }
 
-    fn write(&mut self, read: Receiver<Read>, emptied: Sender<Buffer>) -> Result<(), FileError> {
+    fn write(&mut self, read: Receiver<Read>, emptied: &Sender<Buffer>) -> Result<(), FileError> {
         for piece in read {
             let Piece { extent, data, checksum } = piece?;
             self.work.stop.check()?;
+            if let Some(courtesy) = &mut self.courtesy {
+                courtesy.give_way();
+            }
             if let Some(buffer) = data {
                 self.data(extent, buffer.bytes())?;
                 // A reader that has come to its end wants none.
