@@ -9,6 +9,7 @@ use drivebay_sdk::state::Commit;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
+use crate::ids;
 use crate::record::{self, FORMAT};
 
 /// What a site rings for when it has begun to replicate something.
@@ -16,6 +17,10 @@ pub(super) const NEW: &str = "new";
 
 /// The key of the state under which the last ringing is remembered.
 const WATCHED: &str = "watched";
+
+/// The key of the state that a call changes when it puts something on the agenda and goes on: the host asks what is due
+/// after steps and calls, and this call may wait for just that.
+const HURRIED: &str = "hurried";
 
 /// How long between two looks at the peer's bell.
 const PAUSE: Duration = Duration::from_millis(50);
@@ -29,6 +34,8 @@ struct Watched {
     format: u32,
     bell: String,
     new: u64,
+    #[serde(default)]
+    hurried: String,
 }
 
 impl Backend<'_> {
@@ -49,12 +56,18 @@ impl Backend<'_> {
         let known = known.unwrap_or_default();
         let peer = self.heartbeats()?.peer;
         for _ in 0..LOOKS {
+            let hurried = self.host.get(HURRIED)?.unwrap_or_default();
+            if hurried != known.hurried.as_bytes() {
+                let hurried = String::from_utf8_lossy(&hurried).into_owned();
+                let watched = Watched { format: FORMAT, hurried, ..known };
+                return self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?));
+            }
             // A link that is gone is the heartbeat's to tell.
             match &peer {
                 Some(site) => {
                     let bell = self.bell_of(site).unwrap_or_default();
                     if bell != known.bell {
-                        return self.answer_bell(site, bell, known.new);
+                        return self.answer_bell(site, Watched { bell, ..known });
                     }
                 }
                 // Two sites that start together know each other at once, and not a heartbeat later.
@@ -66,10 +79,16 @@ impl Backend<'_> {
         Ok(())
     }
 
-    fn answer_bell(&self, site: &str, bell: String, known_new: u64) -> Result<()> {
+    /// Lets the host ask what is due though the call goes on.
+    pub(super) fn hurry(&self) -> Result<()> {
+        let another = ids::make(self.host.random()?);
+        self.host.commit(&Commit::new().put(HURRIED, another.into_bytes()))
+    }
+
+    fn answer_bell(&self, site: &str, known: Watched) -> Result<()> {
         // Noted before it is looked at: what rings meanwhile rings again.
-        let new = self.rung_by(site, NEW)?;
-        let watched = Watched { format: FORMAT, bell, new };
+        let (new, known_new) = (self.rung_by(site, NEW)?, known.new);
+        let watched = Watched { format: FORMAT, new, ..known };
         self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?))?;
         if new != known_new {
             self.adopt_all()?;

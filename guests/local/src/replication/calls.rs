@@ -121,7 +121,8 @@ impl Backend<'_> {
 
     /// Lets the background look at a replication at once.
     pub(super) fn look_soon(&self, record: &ReplicationRecord, step: Step) -> Result<()> {
-        self.put_on_agenda(record, step, self.host.now(), 0)
+        self.put_on_agenda(record, step, self.host.now(), 0)?;
+        self.hurry()
     }
 
     fn enable_again(&self, mut record: ReplicationRecord, terms: Terms, id: &str) -> Result<()> {
