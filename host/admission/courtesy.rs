@@ -38,7 +38,8 @@ pub(super) struct Serving<'a>(&'a Calls);
 /// The good manners of one thread that works in the background.
 #[derive(Debug)]
 pub struct Courtesy<'a> {
-    calls: &'a Calls,
+    /// None: it lets nobody go first.
+    calls: Option<&'a Calls>,
     since: Instant,
 }
 
@@ -102,30 +103,21 @@ impl Drop for Serving<'_> {
 }
 
 impl Courtesy<'static> {
-    /// Of a thread that begins to work.
-    pub fn new() -> Self {
-        Self::to(&CALLS)
+    /// Of a thread that begins to work, and lets calls go first or does not.
+    pub fn new(gives_way: bool) -> Self {
+        Self { calls: gives_way.then_some(&CALLS), since: Instant::now() }
     }
 }
 
-impl Default for Courtesy<'static> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<'a> Courtesy<'a> {
-    fn to(calls: &'a Calls) -> Self {
-        Self { calls, since: Instant::now() }
-    }
-
+impl Courtesy<'_> {
     /// Between two pieces of work: waits while a call is served that began a moment ago, and no longer than it has worked
     /// since it last did so.
     pub fn give_way(&mut self) {
-        let known = self.calls.known();
+        let Some(calls) = self.calls else { return };
+        let known = calls.known();
         let wait = known.wait(Instant::now(), self.since.elapsed());
         if !wait.is_zero() {
-            let _over = self.calls.none.wait_timeout_while(known, wait, |known| known.served > 0);
+            let _over = calls.none.wait_timeout_while(known, wait, |known| known.served > 0);
         }
         self.since = Instant::now();
     }
@@ -139,7 +131,7 @@ mod tests {
 
     /// As if it had worked for a minute.
     fn worked(calls: &Calls) -> Courtesy<'_> {
-        Courtesy { calls, since: Instant::now().checked_sub(LONG).unwrap() }
+        Courtesy { calls: Some(calls), since: Instant::now().checked_sub(LONG).unwrap() }
     }
 
     #[test]

@@ -53,8 +53,7 @@ pub(super) struct Reader<'a> {
     pub(super) direct: Direct,
     /// Bytes that went through the page cache since some were given back.
     pub(super) cached: u64,
-    /// Of a job that lets calls go first.
-    pub(super) courtesy: Option<Courtesy<'static>>,
+    pub(super) courtesy: Courtesy<'static>,
 }
 
 /// Why reading ends before the end.
@@ -106,9 +105,7 @@ impl Reader<'_> {
             let at = self.position;
             let step = Extent::between(at, end.min((at / STEP + 1) * STEP));
             let mut buffer = self.empty.recv()?;
-            if let Some(courtesy) = &mut self.courtesy {
-                courtesy.give_way();
-            }
+            self.courtesy.give_way();
             let way = self.direct.read(&self.source.file, &self.source.path, buffer.fill(step.length), at)?;
             if way == Way::ThroughCache {
                 self.give_back_memory(step);

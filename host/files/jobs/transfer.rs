@@ -39,14 +39,14 @@ pub(super) struct Transfer<'a> {
     since: u64,
     direct: Direct,
     writeback: Writeback,
-    courtesy: Option<Courtesy<'static>>,
+    courtesy: Courtesy<'static>,
 }
 
 impl<'a> Transfer<'a> {
     /// From the target's position on.
     pub(super) fn new(work: &'a Work<'a>, journal: &'a Journal, source: &'a Source, target: Target) -> Self {
         let (direct, writeback) = (Direct::default(), Writeback::default());
-        let courtesy = work.gives_way.then(Courtesy::new);
+        let courtesy = Courtesy::new(work.gives_way);
         Self { work, journal, source, target, since: 0, direct, writeback, courtesy }
     }
 
@@ -79,7 +79,7 @@ impl<'a> Transfer<'a> {
             pieces,
             direct: Direct::default(),
             cached: 0,
-            courtesy: self.work.gives_way.then(Courtesy::new),
+            courtesy: Courtesy::new(self.work.gives_way),
         };
         thread::scope(|scope| {
             // It goes before the reader is waited for, who may be waiting for a buffer.
@@ -95,9 +95,7 @@ impl<'a> Transfer<'a> {
         for piece in read {
             let Piece { extent, data, checksum } = piece?;
             self.work.stop.check()?;
-            if let Some(courtesy) = &mut self.courtesy {
-                courtesy.give_way();
-            }
+            self.courtesy.give_way();
             if let Some(buffer) = data {
                 self.data(extent, buffer.bytes())?;
                 // A reader that has come to its end wants none.
