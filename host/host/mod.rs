@@ -6,6 +6,7 @@ mod confinement;
 mod doorway;
 mod helper;
 mod registry;
+mod state;
 
 use std::future::Future;
 use std::path::Path;
@@ -24,7 +25,6 @@ use crate::config::{BackendConfig, Config};
 use crate::confine::InForce;
 use crate::node::{self, Launcher, Node};
 use crate::sandbox::cache::CodeCache;
-use crate::state::EmbeddedStore;
 
 /// What is done before threads exist.
 #[derive(Debug)]
@@ -212,17 +212,17 @@ impl Host {
 
 async fn environment(config: &Config, prepared: Prepared) -> Result<Environment> {
     let Prepared { node, in_force } = prepared;
-    let state = config.host.state.clone();
-    private_directory(&state)?;
-    let store = Arc::new(EmbeddedStore::open(&state)?);
-    let cache = CodeCache::open(&state)
+    let directory = config.host.state.clone();
+    private_directory(&directory)?;
+    let store = Arc::new(state::open(&directory).await?);
+    let cache = CodeCache::open(&directory)
         .inspect_err(|error| tracing::warn!(%error, "no cache of compiled code; backends are compiled at every start"))
         .ok()
         .map(Arc::new);
     if let Some(node) = &node {
         helper::recover(node, config).await?;
     }
-    Ok(Environment { store, cache, components: Some(state.join("components")), node, in_force: Some(in_force) })
+    Ok(Environment { store, cache, components: Some(directory.join("components")), node, in_force: Some(in_force) })
 }
 
 fn private_directory(path: &Path) -> Result<()> {

@@ -40,9 +40,15 @@ pub(super) fn run(work: &Work<'_>, job: &CopyJob) -> Result<JobResult, FileError
     if ContentIdentity::of(&source.file, &source.path)? != source.identity {
         return Err(FileError::at(FileErrorCode::Failed, &source.path, "changed while it was copied"));
     }
+    // A checkpoint that comes back after a power failure would vouch for bytes that another job has written over meanwhile.
+    let is_checkpointed = matches!(record.state, State::Copying { into: Destination::Target, position: 1.., .. });
     let record = record.done(&result);
     // The data are on disk. Without this record they are copied once more.
-    journal.note(&record)?;
+    if is_checkpointed {
+        journal.write(&record)?
+    } else {
+        journal.note(&record)?
+    }
     if into == Destination::Part {
         name_part(&record, &journal.part(&place)?, &place)?;
     }

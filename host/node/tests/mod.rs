@@ -15,6 +15,7 @@
 mod client;
 mod devices;
 mod freezing;
+mod growing;
 mod harness;
 mod journal;
 mod model;

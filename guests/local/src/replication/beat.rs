@@ -79,10 +79,10 @@ impl Backend<'_> {
         Ok(())
     }
 
-    /// Lets the host ask what is due though the call goes on.
-    pub(super) fn hurry(&self) -> Result<()> {
+    /// A commit after which the host asks what is due, though the call goes on.
+    pub(super) fn hurried(&self, commit: Commit) -> Result<Commit> {
         let another = ids::make(self.host.random()?);
-        self.host.commit(&Commit::new().put(HURRIED, another.into_bytes()))
+        Ok(commit.put(HURRIED, another.into_bytes()))
     }
 
     fn answer_bell(&self, site: &str, known: Watched) -> Result<()> {

@@ -10,7 +10,7 @@ use drivebay_sdk::{Error, Reason, Result};
 use super::beat::NEW;
 use super::promote::not_enabled;
 use super::record::{Kind, Pair, ReplicationRecord, Role, named};
-use super::store::Step;
+use super::store::{Step, on_agenda};
 use super::terms::Terms;
 use crate::backend::Backend;
 use crate::disk::Lasting;
@@ -121,8 +121,7 @@ impl Backend<'_> {
 
     /// Lets the background look at a replication at once.
     pub(super) fn look_soon(&self, record: &ReplicationRecord, step: Step) -> Result<()> {
-        self.put_on_agenda(record, step, self.host.now(), 0)?;
-        self.hurry()
+        self.host.commit(&self.hurried(on_agenda(record, step, self.host.now(), 0)?)?)
     }
 
     fn enable_again(&self, mut record: ReplicationRecord, terms: Terms, id: &str) -> Result<()> {

@@ -164,8 +164,7 @@ impl Backend<'_> {
 
     /// Writes down when the next step of a replication is due.
     pub(super) fn put_on_agenda(&self, record: &ReplicationRecord, step: Step, due: Moment, seen: u64) -> Result<()> {
-        let entry = entry_of(record, step, due, seen);
-        self.host.commit(&Commit::new().put(agenda_key(&record.uid), record::encode(&entry)?))
+        self.host.commit(&on_agenda(record, step, due, seen)?)
     }
 
     /// As `put_on_agenda`, unless somebody has changed the entry since it was `known`.
@@ -254,6 +253,12 @@ impl Backend<'_> {
 
 fn agenda_key(uid: &str) -> String {
     format!("{AGENDA}{uid}")
+}
+
+/// What puts a replication on the agenda.
+pub(super) fn on_agenda(record: &ReplicationRecord, step: Step, due: Moment, seen: u64) -> Result<Commit> {
+    let entry = entry_of(record, step, due, seen);
+    Ok(Commit::new().put(agenda_key(&record.uid), record::encode(&entry)?))
 }
 
 fn entry_of(record: &ReplicationRecord, step: Step, due: Moment, seen: u64) -> Due {
