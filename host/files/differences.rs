@@ -5,7 +5,8 @@
 //! for each page so that no call takes longer than it may.
 
 use super::{
-    allocated::{Seeking, read_exact},
+    allocated::Seeking,
+    direct::{Buffer, Direct},
     error::FileError,
     extents::{Extent, Page, Pager, Room},
     fiemap::{Map, shares_blocks},
@@ -72,7 +73,8 @@ pub(super) fn list(base: Side<'_>, target: Side<'_>, offset: u64, limit: u32) ->
         return Ok(DifferencePage { page: pager.finish(), found_by: Comparison::SharedBlocks });
     }
     let found_by = method(base, target, base_size, target_size);
-    let mut walk = Walk { base, target, pager, readable: MOST_READ, stretches: MOST_STRETCHES };
+    let contents = [Contents::new(base), Contents::new(target)];
+    let mut walk = Walk { base, target, contents, pager, readable: MOST_READ, stretches: MOST_STRETCHES };
     if walk.run(Extent::between(offset, common), found_by)? == Room::Left {
         let tail = Extent::between(offset.max(common), longest);
         if tail.length > 0 {
@@ -94,9 +96,31 @@ fn method(base: Side<'_>, target: Side<'_>, base_size: u64, target_size: u64) ->
     if shared { Comparison::SharedBlocks } else { Comparison::Contents }
 }
 
+/// How one of the files is read.
+struct Contents<'a> {
+    side: Side<'a>,
+    direct: Direct,
+    /// Made for the first bytes that are read.
+    buffer: Option<Buffer>,
+}
+
+impl<'a> Contents<'a> {
+    fn new(side: Side<'a>) -> Self {
+        Self { side, direct: Direct::default(), buffer: None }
+    }
+
+    /// The bytes of a step.
+    fn read(&mut self, step: Extent) -> Result<&[u8], FileError> {
+        let buffer = self.buffer.get_or_insert_with(|| Buffer::new(STEP));
+        self.direct.read(self.side.file, self.side.path, buffer.fill(step.length), step.offset)?;
+        Ok(buffer.bytes())
+    }
+}
+
 struct Walk<'a> {
     base: Side<'a>,
     target: Side<'a>,
+    contents: [Contents<'a>; 2],
     pager: Pager,
     readable: u64,
     stretches: u32,
@@ -155,16 +179,14 @@ impl Walk<'_> {
     }
 
     fn compare(&mut self, step: Extent) -> Result<Room, FileError> {
-        let length = usize::try_from(step.length).unwrap_or_default();
-        let (mut base, mut target) = (vec![0; length], vec![0; length]);
-        read_exact(self.base.file, &mut base, step.offset, self.base.path)?;
-        read_exact(self.target.file, &mut target, step.offset, self.target.path)?;
+        let [base, target] = &mut self.contents;
+        let (base, target) = (base.read(step)?, target.read(step)?);
         if base == target {
             return Ok(Room::Left);
         }
         for block in blocks(step) {
-            let within = |bytes: &[u8]| slice(bytes, step.offset, block).map(<[u8]>::to_vec);
-            if within(&base) != within(&target) && self.pager.push(block) == Room::Full {
+            let is_same = slice(base, step.offset, block) == slice(target, step.offset, block);
+            if !is_same && self.pager.push(block) == Room::Full {
                 return Ok(Room::Full);
             }
         }

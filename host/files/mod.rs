@@ -8,6 +8,7 @@
 
 mod allocated;
 mod differences;
+mod direct;
 mod directories;
 mod error;
 mod extents;

@@ -44,11 +44,8 @@ pub(super) fn run(work: &Work<'_>, job: &CopyJob) -> Result<JobResult, FileError
     let is_checkpointed = matches!(record.state, State::Copying { into: Destination::Target, position: 1.., .. });
     let record = record.done(&result);
     // The data are on disk. Without this record they are copied once more.
-    if is_checkpointed {
-        journal.write(&record)?
-    } else {
-        journal.note(&record)?
-    }
+    let told = if is_checkpointed { journal.write(&record) } else { journal.note(&record) };
+    told?;
     if into == Destination::Part {
         name_part(&record, &journal.part(&place)?, &place)?;
     }

@@ -6,7 +6,7 @@
 use super::{
     CopyJob, Work,
     checksum::Checksum,
-    identity::{ContentIdentity, FileIdentity, lock},
+    identity::{ContentIdentity, FileIdentity, JobFile, lock},
     journal::{Journal, found},
     record::{Destination, Record, State},
 };
@@ -22,7 +22,7 @@ use std::fs::File;
 /// What is copied from.
 #[derive(Debug)]
 pub(super) struct Source {
-    pub(super) file: File,
+    pub(super) file: JobFile,
     pub(super) path: String,
     pub(super) identity: ContentIdentity,
     /// In rising order, neither overlapping nor touching.
@@ -34,7 +34,7 @@ pub(super) struct Source {
 /// What is copied to, and from where on.
 #[derive(Debug)]
 pub(super) struct Target {
-    pub(super) file: File,
+    pub(super) file: JobFile,
     pub(super) place: Place,
     pub(super) into: Destination,
     pub(super) position: u64,
@@ -46,7 +46,7 @@ impl Source {
     /// Opens it and checks the ranges.
     pub(super) fn open(work: &Work<'_>, job: &CopyJob) -> Result<Self, FileError> {
         let place = work.directories.place(&job.source, Access::ReadOnly)?;
-        let (file, path) = (place.open(Intent::Read)?, place.guest().to_owned());
+        let (file, path) = (JobFile::from(place.open(Intent::Read)?), place.guest().to_owned());
         let identity = ContentIdentity::of(&file, &path)?;
         let size = identity.size();
         for range in &job.ranges {
@@ -87,6 +87,7 @@ impl Target {
         let (Some(checksum), Some(file)) = (checksum, found(place.open(Intent::Write))?) else {
             return Ok(None);
         };
+        let file = JobFile::from(file);
         let same = FileIdentity::of(&file, place.guest())? == record.file && identity == source.identity;
         if !same || position > source.end() {
             return Ok(None);
@@ -110,7 +111,7 @@ impl Target {
     ) -> Result<Self, FileError> {
         journal.discard()?;
         let (into, place, file) = if let Some(file) = found(target.open(Intent::Write))? {
-            (Destination::Target, target.beside(target.name())?, file)
+            (Destination::Target, target.beside(target.name())?, file.into())
         } else {
             let part = journal.part(target)?;
             (Destination::Part, part.beside(part.name())?, new_part(&part)?)
@@ -131,12 +132,12 @@ impl Target {
 }
 
 /// A part without a journal is what a host left that was killed between making the two.
-fn new_part(part: &Place) -> Result<File, FileError> {
-    if let Some(left) = found(part.open(Intent::Write))? {
+fn new_part(part: &Place) -> Result<JobFile, FileError> {
+    if let Some(left) = found(part.open(Intent::Write))?.map(JobFile::from) {
         lock(&left, FlockOperation::NonBlockingLockExclusive, part.guest())?;
         part.remove()?;
     }
-    part.open(Intent::Create)
+    part.open(Intent::Create).map(JobFile::from)
 }
 
 fn part_is_of_no_use(part: &Place) {

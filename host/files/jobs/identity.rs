@@ -7,7 +7,11 @@
 use crate::files::error::{FileError, FileErrorCode};
 use rustix::fs::{AtFlags, FlockOperation, Statx, StatxFlags, StatxTimestamp};
 use serde::{Deserialize, Serialize};
-use std::fs::File;
+use std::{
+    fs::File,
+    ops::Deref,
+    os::fd::{AsFd, BorrowedFd},
+};
 
 /// A point of time as file systems keep it: seconds and nanoseconds.
 type Time = (i64, u32);
@@ -62,11 +66,65 @@ fn look(file: &File, path: &str) -> Result<Statx, FileError> {
     rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, wanted).map_err(|e| FileError::system(e, "look at", path))
 }
 
-/// Keeps other jobs away from a file, those of another host process too. The lock lives as long as
+/// A file that a job works on.
+///
+/// It is unlocked when it goes, not only closed: a program that another job begins at this moment has copies of all
+/// descriptors until it runs, and the lock would live as long as they.
+#[derive(Debug)]
+pub(super) struct JobFile(File);
+
+impl From<File> for JobFile {
+    fn from(file: File) -> Self {
+        Self(file)
+    }
+}
+
+impl Deref for JobFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl AsFd for JobFile {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
+    }
+}
+
+impl Drop for JobFile {
+    fn drop(&mut self) {
+        // Closing does it in the end.
+        let _ = rustix::fs::flock(&self.0, FlockOperation::Unlock);
+    }
+}
+
+/// Keeps other jobs away from a file, those of another host process too. The lock of a host that is killed lives as long as
 /// any copy of this descriptor, also one in a program that outlives the host.
-pub(super) fn lock(file: &File, how: FlockOperation, path: &str) -> Result<(), FileError> {
-    rustix::fs::flock(file, how).map_err(|e| match e {
+pub(super) fn lock(file: &JobFile, how: FlockOperation, path: &str) -> Result<(), FileError> {
+    rustix::fs::flock(&file.0, how).map_err(|e| match e {
         rustix::io::Errno::AGAIN => FileError::at(FileErrorCode::Busy, path, "another job works on this file"),
         other => FileError::system(other, "lock", path),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EXCLUSIVE: FlockOperation = FlockOperation::NonBlockingLockExclusive;
+
+    /// As a process has it that was forked and does not run its program yet.
+    #[test]
+    fn a_copy_of_the_descriptor_does_not_keep_the_lock() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let first = JobFile::from(File::open(file.path()).unwrap());
+        lock(&first, EXCLUSIVE, "file").unwrap();
+        let _copy = first.try_clone().unwrap();
+        let second = JobFile::from(File::open(file.path()).unwrap());
+        assert_eq!(lock(&second, EXCLUSIVE, "file").unwrap_err().code, FileErrorCode::Busy);
+        drop(first);
+        lock(&second, EXCLUSIVE, "file").unwrap();
+    }
 }

@@ -6,7 +6,7 @@
 //! input: it is compared, and its path is opened beneath the grant like any other.
 
 use super::{
-    identity::{FileIdentity, lock},
+    identity::{FileIdentity, JobFile, lock},
     record::{Destination, KeyHash, PREFIX, Record, State},
 };
 use crate::files::{
@@ -166,8 +166,8 @@ pub(super) fn sweep(grant: &Arc<Granted>, keep: usize, age: Duration) -> rustix:
     Ok(())
 }
 
-fn opened_for_undoing(place: Place) -> Result<(File, Place), FileError> {
-    Ok((place.open(Intent::Write)?, place))
+fn opened_for_undoing(place: Place) -> Result<(JobFile, Place), FileError> {
+    Ok((place.open(Intent::Write)?.into(), place))
 }
 
 /// None for what is not there, and for what no journal of the host can name: somebody else has

@@ -5,7 +5,7 @@
 
 use super::{
     FileSystemJob, JobResult, Work,
-    identity::{FileIdentity, lock},
+    identity::{FileIdentity, JobFile, lock},
     journal::{HEAD, Journal},
     kinds::Kind,
     program,
@@ -18,7 +18,7 @@ use crate::files::{
     place::{Place, size_of, stat},
 };
 use rustix::fs::FlockOperation;
-use std::{fs::File, os::unix::fs::MetadataExt, path::Path};
+use std::{os::unix::fs::MetadataExt, path::Path};
 
 /// Where the system lists block devices, loop devices among them.
 const BLOCK_DEVICES: &str = "/sys/block";
@@ -62,14 +62,14 @@ fn check_label(kind: &Kind, label: Option<&str>) -> Result<(), FileError> {
 
 struct Image<'a> {
     place: &'a Place,
-    file: File,
+    file: JobFile,
     size: u64,
     identity: FileIdentity,
 }
 
 impl<'a> Image<'a> {
     fn open(place: &'a Place, kind: &Kind) -> Result<Self, FileError> {
-        let file = place.open(Intent::Write)?;
+        let file = JobFile::from(place.open(Intent::Write)?);
         let size = size_of(&file, place.guest())?;
         if size < kind.minimum_bytes {
             let words = format!("{size} bytes; {} needs at least {}", kind.name, kind.minimum_bytes);

@@ -7,7 +7,6 @@
 
 mod checksum;
 mod copy;
-mod direct;
 mod ends;
 mod identity;
 mod job;

@@ -3,14 +3,15 @@
 //! Owns the order of the pieces and their checksum, and knows nothing of the target. It reads and writes rather than lets
 //! the kernel copy, because the checksum needs the bytes anyway and the copy shall not share blocks.
 
-use super::{
-    checksum::Checksum,
-    direct::{Buffer, Direct, Way},
-    ends::Source,
-    stop::Stop,
-};
+use super::{checksum::Checksum, ends::Source, stop::Stop};
 use crate::admission::courtesy::Courtesy;
-use crate::files::{allocated::Seeking, error::FileError, extents::Extent, layout::Kind};
+use crate::files::{
+    allocated::Seeking,
+    direct::{Buffer, Direct, Way},
+    error::FileError,
+    extents::Extent,
+    layout::Kind,
+};
 use rustix::fs::Advice;
 use std::{
     num::NonZeroU64,

@@ -5,7 +5,6 @@
 
 use super::{
     JobResult, Work,
-    direct::{Buffer, Direct, Way},
     ends::{Source, Target},
     journal::Journal,
     reading::{Piece, Read, Reader, STEP},
@@ -16,6 +15,7 @@ use super::{
 use crate::{
     admission::courtesy::Courtesy,
     files::{
+        direct::{Buffer, Direct, Way},
         error::{FileError, FileErrorCode},
         extents::Extent,
         ops::clear,

@@ -66,9 +66,8 @@ enum Need {
 
 fn need(superblock: &[u8; 1024], device_bytes: u64) -> Need {
     match room(superblock, device_bytes) {
-        None => Need::Nothing,
         Some(_) if !is_whole(superblock) => Need::Repair,
-        Some(0) => Need::Nothing,
+        None | Some(0) => Need::Nothing,
         Some(_) => Need::Growth,
     }
 }

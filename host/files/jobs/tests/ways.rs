@@ -1,9 +1,9 @@
 //! Past the page cache and through it: the contents are the same, on every file system.
 
 use super::*;
-use crate::files::jobs::{
+use crate::files::{
     direct::{Buffer, Direct, Way},
-    writeback::Writeback,
+    jobs::writeback::Writeback,
 };
 
 const KINDS: [&str; 4] = ["ext4", "xfs", "btrfs", "tmpfs"];

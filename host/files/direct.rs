@@ -1,7 +1,7 @@
 //! Reading and writing past the page cache (`O_DIRECT`). Owns when that is possible and when it is worth it: what is copied
-//! is not needed again soon, so it shall neither cost memory nor push out what others need.
+//! or compared is not needed again soon, so it shall neither cost memory nor push out what others need.
 
-use crate::files::{
+use super::{
     allocated::read_exact,
     error::{FileError, FileErrorCode},
 };
