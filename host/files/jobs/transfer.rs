@@ -12,14 +12,12 @@ use super::{
     stop::Why,
     writeback::Writeback,
 };
-use crate::{
-    admission::courtesy::Courtesy,
-    files::{
-        direct::{Buffer, Direct, Way},
-        error::{FileError, FileErrorCode},
-        extents::Extent,
-        ops::clear,
-    },
+use crate::admission::courtesy::Courtesy;
+use crate::files::{
+    direct::{Buffer, Direct, Way},
+    error::{FileError, FileErrorCode},
+    extents::Extent,
+    ops::clear,
 };
 use std::{
     sync::mpsc::{Receiver, Sender, channel, sync_channel},
