@@ -73,8 +73,8 @@ pub(super) fn list(base: Side<'_>, target: Side<'_>, offset: u64, limit: u32) ->
         return Ok(DifferencePage { page: pager.finish(), found_by: Comparison::SharedBlocks });
     }
     let found_by = method(base, target, base_size, target_size);
-    let contents = [Contents::new(base), Contents::new(target)];
-    let mut walk = Walk { base, target, contents, pager, readable: MOST_READ, stretches: MOST_STRETCHES };
+    let (base, target) = (Reading::new(base), Reading::new(target));
+    let mut walk = Walk { base, target, pager, readable: MOST_READ, stretches: MOST_STRETCHES };
     if walk.run(Extent::between(offset, common), found_by)? == Room::Left {
         let tail = Extent::between(offset.max(common), longest);
         if tail.length > 0 {
@@ -96,15 +96,15 @@ fn method(base: Side<'_>, target: Side<'_>, base_size: u64, target_size: u64) ->
     if shared { Comparison::SharedBlocks } else { Comparison::Contents }
 }
 
-/// How one of the files is read.
-struct Contents<'a> {
+/// One of the two files, and how its contents are read.
+struct Reading<'a> {
     side: Side<'a>,
     direct: Direct,
     /// Made for the first bytes that are read.
     buffer: Option<Buffer>,
 }
 
-impl<'a> Contents<'a> {
+impl<'a> Reading<'a> {
     fn new(side: Side<'a>) -> Self {
         Self { side, direct: Direct::default(), buffer: None }
     }
@@ -118,9 +118,8 @@ impl<'a> Contents<'a> {
 }
 
 struct Walk<'a> {
-    base: Side<'a>,
-    target: Side<'a>,
-    contents: [Contents<'a>; 2],
+    base: Reading<'a>,
+    target: Reading<'a>,
     pager: Pager,
     readable: u64,
     stretches: u32,
@@ -129,7 +128,7 @@ struct Walk<'a> {
 impl Walk<'_> {
     /// Goes through `range`, which both files have. Full: the page ended before it.
     fn run(&mut self, range: Extent, by: Comparison) -> Result<Room, FileError> {
-        let (mut bases, mut targets) = (self.base.pieces(range, by), self.target.pieces(range, by));
+        let (mut bases, mut targets) = (self.base.side.pieces(range, by), self.target.side.pieces(range, by));
         let (mut base, mut target) = (bases.next().transpose()?, targets.next().transpose()?);
         let mut at = range.offset;
         while let (Some(ours), Some(theirs)) = (base, target) {
@@ -179,8 +178,7 @@ impl Walk<'_> {
     }
 
     fn compare(&mut self, step: Extent) -> Result<Room, FileError> {
-        let [base, target] = &mut self.contents;
-        let (base, target) = (base.read(step)?, target.read(step)?);
+        let (base, target) = (self.base.read(step)?, self.target.read(step)?);
         if base == target {
             return Ok(Room::Left);
         }

@@ -8,9 +8,6 @@
 //! superblock that tells the new size and has the checksum of the old one; the kernel does not mount that, however often it is
 //! asked. One that is killed earlier leaves a mark in it. Both are mended by checking and growing again, on whatever node.
 
-use std::fs::File;
-use std::os::unix::fs::FileExt;
-
 use super::super::helper::log;
 use super::super::programs::run;
 use super::super::{Access, NodeError};
@@ -39,11 +36,7 @@ pub(crate) fn before_mount(file_system: &str, device: &str, access: Access) -> R
     if file_system != "ext4" || access == Access::ReadOnly {
         return Ok(());
     }
-    let mut block = [0; 1024];
-    File::open(format!("/dev/{device}"))
-        .and_then(|file| file.read_exact_at(&mut block, SUPERBLOCK))
-        .map_err(|error| NodeError::io(format!("reading the superblock on {device}"), &error))?;
-    match need(&block, loops::size(device)?) {
+    match need(&loops::read_at(device, SUPERBLOCK)?, loops::size(device)?) {
         Need::Nothing => Ok(()),
         Need::Growth => grow(device),
         Need::Repair => {
@@ -97,10 +90,14 @@ fn word(superblock: &[u8; 1024], at: usize) -> Option<u32> {
 
 /// The resizing program wants a file system that was just checked, and does nothing where there is no room.
 fn grow(device: &str) -> Result<(), NodeError> {
-    let node = format!("/dev/{device}");
+    check(device)?;
+    run("resize2fs", &[&format!("/dev/{device}")])?.expect_success(&[0])
+}
+
+/// Checks an unmounted ext4, replays its journal and corrects what it finds.
+pub(crate) fn check(device: &str) -> Result<(), NodeError> {
     // 1: errors were found and corrected.
-    run("e2fsck", &["-f", "-y", &node])?.expect_success(&[0, 1])?;
-    run("resize2fs", &[&node])?.expect_success(&[0])
+    run("e2fsck", &["-f", "-y", &format!("/dev/{device}")])?.expect_success(&[0, 1])
 }
 
 #[cfg(test)]

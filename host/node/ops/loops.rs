@@ -6,7 +6,7 @@
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
 use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, major};
@@ -145,6 +145,15 @@ pub(crate) fn grow(name: &str) -> Result<u64, NodeError> {
 pub(crate) fn size(name: &str) -> Result<u64, NodeError> {
     let measured = open(name, Access::ReadOnly, OFlags::empty()).and_then(|mut device| device.seek(SeekFrom::End(0)));
     measured.map_err(|error| NodeError::io(format!("measuring {name}"), &error))
+}
+
+/// Bytes of the device from `offset` on, where its file system has something to tell of itself.
+pub(crate) fn read_at<const LENGTH: usize>(name: &str, offset: u64) -> Result<[u8; LENGTH], NodeError> {
+    let mut bytes = [0; LENGTH];
+    File::open(format!("/dev/{name}"))
+        .and_then(|device| device.read_exact_at(&mut bytes, offset))
+        .map_err(|error| NodeError::io(format!("reading the superblock on {name}"), &error))?;
+    Ok(bytes)
 }
 
 /// Opens the device's node and makes sure that it is a loop device's.

@@ -5,7 +5,6 @@
 //! not mount anything where somebody could see it.
 
 use std::fs::File;
-use std::os::unix::fs::FileExt;
 
 use rustix::mount::MountAttrFlags;
 
@@ -15,7 +14,7 @@ use super::super::ledger::{Entry, Record, Renewal};
 use super::super::programs::run;
 use super::super::{Access, EntryKind, ErrorCode, NodeError};
 use super::options::MountPlan;
-use super::{loops, mount};
+use super::{fit, loops, mount};
 
 /// Where XFS keeps its UUID: in the first superblock, 16 bytes.
 const XFS_UUID: u64 = 0x20;
@@ -62,19 +61,17 @@ fn check(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
 
 /// The check replays the journal, and repairs checksums that an earlier change left half done.
 fn renew_ext4(device: &str) -> Result<(), NodeError> {
-    let node = format!("/dev/{device}");
-    // 1: errors were found and corrected.
-    run("e2fsck", &["-f", "-y", &node])?.expect_success(&[0, 1])?;
-    run("tune2fs", &["-U", "random", &node])?.expect_success(&[0])
+    fit::check(device)?;
+    run("tune2fs", &["-U", "random", &format!("/dev/{device}")])?.expect_success(&[0])
 }
 
 /// `nouuid`, because the original may be mounted.
 fn renew_xfs(device: &str) -> Result<(), NodeError> {
     replay("xfs", device, &["nouuid"])?;
-    let before: [u8; 16] = read_at(device, XFS_UUID)?;
+    let before: [u8; 16] = loops::read_at(device, XFS_UUID)?;
     run("xfs_db", &["-x", "-c", "uuid generate", &format!("/dev/{device}")])?.expect_success(&[0])?;
     // The program reports success also when it has refused.
-    if read_at::<16>(device, XFS_UUID)? == before {
+    if loops::read_at::<16>(device, XFS_UUID)? == before {
         let message = format!("xfs_db did not change the UUID on {device}");
         return Err(NodeError::new(ErrorCode::Failed, message));
     }
@@ -85,10 +82,10 @@ fn renew_xfs(device: &str) -> Result<(), NodeError> {
 /// and would make it unreadable. Kernels before 6.7 cannot mount a copy beside its original, so a
 /// mount is tried only where there is a log.
 fn renew_btrfs(device: &str) -> Result<(), NodeError> {
-    let log: [u8; 8] = read_at(device, BTRFS_LOG_ROOT)?;
+    let log: [u8; 8] = loops::read_at(device, BTRFS_LOG_ROOT)?;
     if log != [0; 8] {
         replay("btrfs", device, &[])?;
-        if read_at::<8>(device, BTRFS_LOG_ROOT)? != [0; 8] {
+        if loops::read_at::<8>(device, BTRFS_LOG_ROOT)? != [0; 8] {
             let message = format!("the log on {device} was not replayed");
             return Err(NodeError::new(ErrorCode::Failed, message));
         }
@@ -105,14 +102,6 @@ fn replay(file_system: &str, device: &str, options: &[&str]) -> Result<(), NodeE
     };
     drop(mount::make(file_system, device, &plan)?);
     loops::ensure_unused(device)
-}
-
-fn read_at<const LENGTH: usize>(device: &str, offset: u64) -> Result<[u8; LENGTH], NodeError> {
-    let mut bytes = [0; LENGTH];
-    File::open(format!("/dev/{device}"))
-        .and_then(|device| device.read_exact_at(&mut bytes, offset))
-        .map_err(|error| NodeError::io(format!("reading the superblock on {device}"), &error))?;
-    Ok(bytes)
 }
 
 fn sync(device: &str) -> Result<(), NodeError> {

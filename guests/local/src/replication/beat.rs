@@ -59,8 +59,7 @@ impl Backend<'_> {
             let hurried = self.host.get(HURRIED)?.unwrap_or_default();
             if hurried != known.hurried.as_bytes() {
                 let hurried = String::from_utf8_lossy(&hurried).into_owned();
-                let watched = Watched { format: FORMAT, hurried, ..known };
-                return self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?));
+                return self.remember(Watched { hurried, ..known });
             }
             // A link that is gone is the heartbeat's to tell.
             match &peer {
@@ -85,11 +84,15 @@ impl Backend<'_> {
         Ok(commit.put(HURRIED, another.into_bytes()))
     }
 
+    fn remember(&self, watched: Watched) -> Result<()> {
+        let watched = Watched { format: FORMAT, ..watched };
+        self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?))
+    }
+
     fn answer_bell(&self, site: &str, known: Watched) -> Result<()> {
         // Noted before it is looked at: what rings meanwhile rings again.
         let (new, known_new) = (self.rung_by(site, NEW)?, known.new);
-        let watched = Watched { format: FORMAT, new, ..known };
-        self.host.commit(&Commit::new().put(WATCHED, record::encode(&watched)?))?;
+        self.remember(Watched { new, ..known })?;
         if new != known_new {
             self.adopt_all()?;
         }
