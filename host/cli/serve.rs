@@ -9,6 +9,7 @@ use crate::config::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
     HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, source, units,
 };
+use crate::confine;
 use crate::host::{Host, Source};
 use crate::sandbox::limits::Limits;
 
@@ -83,6 +84,8 @@ pub(crate) fn run(args: &Args) -> Exit {
 }
 
 fn serve(config: Config, source: Source) -> Exit {
+    // Before there are threads, the clock of the sandbox among them. Without it the host is only less prompt.
+    let _ = confine::take_short_turns();
     let prepared = match Host::prepare(&config) {
         Ok(prepared) => prepared,
         Err(error) => {

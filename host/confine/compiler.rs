@@ -8,7 +8,8 @@ use rustix::thread::{CapabilitySet, set_no_new_privs};
 
 use super::{capabilities, filters, paths};
 
-/// How nice the process is: a ninth of the share of a thread that serves, when both want to run.
+/// How nice the process is: a ninth of the share of a thread that serves, when both want to run. Its slices are as short
+/// as those of the host that started it (`slice`).
 const NICE: i32 = 10;
 /// Descriptors that may be open: the standard ones, and what opening them takes for a moment.
 const DESCRIPTORS: u64 = 16;

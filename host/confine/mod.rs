@@ -1,7 +1,7 @@
 //! Giving up rights: what a process of this program takes from itself before it handles what others wrote.
-//! Owns capabilities, system-call filters and the limits on files of two kinds of processes: the one that
-//! runs guests, and the one that compiles. It starts nothing and knows no component. Why a process does it to
-//! itself: it needs no right to do so, and what runs before is its own code, with nobody's input.
+//! Owns capabilities, system-call filters, the limits on files and the length of turns on a processor of two kinds of
+//! processes: the one that runs guests, and the one that compiles. It starts nothing and knows no component. Why a
+//! process does it to itself: it needs no right to do so, and what runs before is its own code, with nobody's input.
 //!
 //! All of it holds for the calling thread and those that it starts, so it is done while there is only one.
 
@@ -10,12 +10,14 @@ mod compiler;
 mod filters;
 mod guests;
 mod paths;
+mod slice;
 #[cfg(test)]
 mod tests;
 
 pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
+pub use slice::take_short_turns;
 
 /// Whether the system keeps something from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

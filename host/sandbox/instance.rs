@@ -145,7 +145,9 @@ fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
         Ok(match of_callback.spent() {
             spent if spent >= cpu => UpdateDeadline::Interrupt,
             spent if !epoch::is_long(spent) => UpdateDeadline::Continue(1),
-            spent if spent < turns::FREE => UpdateDeadline::Yield(1),
+            // Not the engine's own yield: that wakes itself at once, and a thread that always has something to do looks
+            // only now and then for what has come in.
+            spent if spent < turns::FREE => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
             _ => UpdateDeadline::YieldCustom(1, Box::pin(Arc::clone(of_callback.place()).queue())),
         })
     });

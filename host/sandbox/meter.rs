@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
+use super::epoch::AtWork;
 use super::turns::Place;
 
 /// The time of one call: that of the turns it has had, and that of the turn it is in. Only the thread
@@ -80,6 +81,7 @@ impl<F: Future + Unpin> Future for Metered<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let _at_work = AtWork::begin();
         self.meter.begin_turn();
         let polled = Pin::new(&mut self.work).poll(context);
         self.meter.end_turn();

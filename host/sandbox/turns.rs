@@ -2,25 +2,21 @@
 //! takes little never waits for one of them to reach its next tick. Owns the places and who has one; how long a guest has
 //! computed is the meter's to know, and whether that is too long the limit's.
 
-use std::num::NonZero;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::epoch::QUICK;
+use super::epoch::{QUICK, threads};
 
 /// What a call may compute before it needs a place: more than most calls take altogether.
 pub(super) const FREE: Duration = QUICK.saturating_mul(4);
 
-/// One less than the threads of the runtime, which has as many as there are processors.
+/// One less than the threads that serve.
 static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();
 
 fn places() -> Arc<Semaphore> {
-    let made = || {
-        let threads = std::thread::available_parallelism().map_or(1, NonZero::get);
-        Arc::new(Semaphore::new(threads.saturating_sub(1).max(1)))
-    };
+    let made = || Arc::new(Semaphore::new(threads().saturating_sub(1).max(1)));
     Arc::clone(PLACES.get_or_init(made))
 }
 
