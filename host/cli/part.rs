@@ -37,6 +37,9 @@ enum Part {
         output: u64,
         /// Threads.
         threads: usize,
+        /// Whether it runs only where nobody else wants to.
+        #[arg(action = clap::ArgAction::Set)]
+        waits: bool,
     },
     /// Serves a stage of `attack` without one of the defences.
     #[command(name = ATTACKED)]
@@ -69,8 +72,8 @@ pub fn run() -> Option<ExitCode> {
         return None;
     }
     Some(match Order::parse().part {
-        Part::Compiler { engine, memory, cpu, output, threads } => {
-            compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output }, threads })
+        Part::Compiler { engine, memory, cpu, output, threads, waits } => {
+            compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output, waits }, threads })
         }
         Part::AttackedHost { without, config } if is_stage(&config) => {
             drill::leave_away(without);

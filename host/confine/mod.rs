@@ -10,14 +10,14 @@ mod compiler;
 mod filters;
 mod guests;
 mod paths;
-mod slice;
+mod scheduling;
 #[cfg(test)]
 mod tests;
 
 pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
-pub use slice::take_short_turns;
+pub use scheduling::take_short_turns;
 
 /// Whether the system keeps something from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

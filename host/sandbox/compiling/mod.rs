@@ -44,6 +44,8 @@ const LARGEST: u64 = 1 << 30;
 const REFUSED: u8 = 3;
 /// The same: something else is.
 const FAILED: u8 = 1;
+/// It was to wait for processors that nobody wants, and there were none.
+const STARVED: u8 = 4;
 
 /// How much a compiler may use, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -51,20 +53,23 @@ pub(super) struct Allowance {
     memory: u64,
     time: Duration,
     threads: usize,
+    /// Whether it runs only where nobody else wants to.
+    waits: bool,
 }
 
 impl Allowance {
     pub(super) fn of(limits: &Limits) -> Self {
         let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // One core is left to those that serve.
-        Self { memory: limits.compile_memory, time: limits.compile_time, threads: cores.saturating_sub(1).max(1) }
+        // One core is left to those that serve; where there is only one, waiting for it could take forever.
+        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, cores.saturating_sub(1).max(1));
+        Self { memory, time, threads, waits: cores > 1 }
     }
 
     /// What the kernel watches over.
     fn bounds(self) -> Bounds {
         let threads = u64::try_from(self.threads).unwrap_or(1);
         let cpu = self.time.as_secs().max(1).saturating_mul(threads).saturating_add(1);
-        Bounds { memory: self.memory, cpu, output: LARGEST }
+        Bounds { memory: self.memory, cpu, output: LARGEST, waits: self.waits }
     }
 }
 
@@ -92,15 +97,36 @@ impl Drop for Wanted {
 
 /// Compiles and gives the code. Blocks; `engine` is the word on which code the caller can run.
 ///
+/// First it takes only what others leave of the processors, so that no call waits for it. A process that has done so can
+/// never again have a share, so where others leave nothing, another one begins anew, and takes a share.
+///
 /// # Errors
 /// What is wrong with the component, that it takes too much, or that no compiler can be started.
 pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
+    let ends = Instant::now() + allowance.time;
+    let mut allowance = allowance;
+    loop {
+        if let Some(code) = attempt(bytes, engine, allowance, ends, unwanted)? {
+            return Ok(code);
+        }
+        tracing::debug!("others want all processors: compiling takes a share");
+        allowance.waits = false;
+    }
+}
+
+/// One process; none is what it gives if it waited in vain for a processor that nobody wants.
+fn attempt(
+    bytes: &[u8],
+    engine: &str,
+    allowance: Allowance,
+    ends: Instant,
+    unwanted: &Unwanted,
+) -> Result<Option<Vec<u8>>, LoadError> {
     let failed = |error: std::io::Error| LoadError::Engine(format!("no process to compile in: {error}"));
     let (code, words) = (memory("code").map_err(failed)?, memory("words").map_err(failed)?);
     let mut child = start(engine, allowance, &code, &words).map_err(failed)?;
-    let begin = Instant::now();
     let ended = feed(&mut child, bytes).and_then(|held| {
-        let ended = wait(&child, begin + allowance.time, unwanted);
+        let ended = wait(&child, ends, unwanted);
         // Held open until here: its end tells the compiler that the host is gone.
         drop(held);
         ended
@@ -111,7 +137,8 @@ pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &U
     }
     let status = child.wait().map_err(failed)?;
     match ended.map_err(failed)? {
-        Ended::Itself if status.success() => take(code).map_err(failed),
+        Ended::Itself if status.success() => take(code).map(Some).map_err(failed),
+        Ended::Itself if allowance.waits && status.code() == Some(STARVED.into()) => Ok(None),
         Ended::Itself => Err(refusal(status, &said(words), allowance)),
         Ended::Late => Err(LoadError::Costly(format!("it was not done after {:?} (compile-time)", allowance.time))),
         Ended::Unwanted => Err(LoadError::Unwanted),
@@ -123,10 +150,10 @@ fn memory(name: &str) -> std::io::Result<File> {
 }
 
 fn start(engine: &str, allowance: Allowance, code: &File, words: &File) -> std::io::Result<Child> {
-    let Bounds { memory, cpu, output } = allowance.bounds();
+    let Bounds { memory, cpu, output, waits } = allowance.bounds();
     let mut numbers = vec![engine.to_owned()];
     numbers.extend([memory, cpu, output].map(|number| number.to_string()));
-    numbers.push(allowance.threads.to_string());
+    numbers.extend([allowance.threads.to_string(), waits.to_string()]);
     program(&numbers)
         .arg0("drivebay")
         .current_dir("/")

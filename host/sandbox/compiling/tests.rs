@@ -1,6 +1,8 @@
 //! The compiler's process as its caller sees it: code, refusals, limits, and that it does not outlive anybody who
 //! waits for it. The process of these tests is this test binary, started anew with a variable set.
 
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use super::*;
 
 /// Where the order stands for a process that is to be the compiler.
@@ -10,8 +12,11 @@ pub(super) const ORDER: &str = "DRIVEBAY_TEST_COMPILER";
 #[test]
 fn compiler_entry() {
     let Ok(order) = std::env::var(ORDER) else { return };
-    let [engine, memory, cpu, output, threads] = order.split(' ').collect::<Vec<_>>()[..] else { panic!("{order}") };
-    let bounds = Bounds { memory: memory.parse().unwrap(), cpu: cpu.parse().unwrap(), output: output.parse().unwrap() };
+    let [engine, memory, cpu, output, threads, waits] = order.split(' ').collect::<Vec<_>>()[..] else {
+        panic!("{order}")
+    };
+    let [memory, cpu, output] = [memory, cpu, output].map(|number| number.parse().unwrap());
+    let bounds = Bounds { memory, cpu, output, waits: waits.parse().unwrap() };
     let order = Order { engine: engine.to_owned(), bounds, threads: threads.parse().unwrap() };
     std::process::exit(child::outcome(&order).into());
 }
@@ -23,7 +28,7 @@ fn engine() -> String {
 }
 
 fn allowance() -> Allowance {
-    Allowance { memory: 512 * MIB, time: Duration::from_mins(2), threads: 1 }
+    Allowance { memory: 512 * MIB, time: Duration::from_mins(2), threads: 1, waits: true }
 }
 
 /// A component that is nothing.
@@ -64,6 +69,28 @@ fn nobody_waits_nobody_works() {
     drop(wanted);
     let ended = run(&bomb(400_000), &engine(), allowance(), &unwanted);
     assert!(matches!(ended, Err(LoadError::Unwanted)), "{ended:?}");
+}
+
+#[test]
+fn who_waits_for_processors_in_vain_gives_up_and_another_takes_a_share() {
+    let (_wanted, unwanted) = Wanted::new().unwrap();
+    let ended = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        for _ in 0..std::thread::available_parallelism().unwrap().get() {
+            scope.spawn(|| {
+                while !ended.load(Ordering::Relaxed) {
+                    std::hint::spin_loop();
+                }
+            });
+        }
+        let bomb = bomb(50_000);
+        let ends = Instant::now() + allowance().time;
+        let waited = attempt(&bomb, &engine(), allowance(), ends, &unwanted).map(|code| code.is_some());
+        let taken = run(&bomb, &engine(), allowance(), &unwanted).map(|code| !code.is_empty());
+        ended.store(true, Ordering::Relaxed);
+        assert!(matches!(waited, Ok(false)), "{waited:?}");
+        assert!(matches!(taken, Ok(true)), "{taken:?}");
+    });
 }
 
 /// A component with one module with one function of so many additions.

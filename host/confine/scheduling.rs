@@ -1,9 +1,9 @@
-//! How long a thread runs before one that wakes up may take its processor. Owns the length for what serves; which process
-//! takes it, others decide.
+//! How the kernel shares processors between the threads of the host and others. Owns the two ways to be modest: short
+//! turns for what serves, and what nobody else wants for what can wait; which process takes which, others decide.
 //!
 //! A kernel that looks around only every 4 ms leaves a thread that has just woken up waiting for as long, when whoever
 //! runs has not used up its slice. A short slice ends that in both directions: it takes nothing from the share of a thread,
-//! only from how long its turns are.
+//! only from how long its turns are. Whoever has no share at all is in nobody's way.
 
 use std::io;
 
@@ -19,13 +19,26 @@ const SIZE: u32 = 48;
 /// What the system says: nothing has changed.
 pub fn take_short_turns() -> io::Result<()> {
     let mut attributes = attributes()?;
-    let policy = i32::try_from(attributes.sched_policy).unwrap_or(i32::MAX);
+    let policy = attributes.sched_policy.cast_signed();
     if policy == libc::SCHED_OTHER || policy == libc::SCHED_BATCH {
         attributes.size = SIZE;
         attributes.sched_runtime = SHORT;
         set(&attributes)?;
     }
     Ok(())
+}
+
+/// Lets the calling thread, and those that it starts from now on, run only where nobody else wants to. Where others want
+/// to all the time, that is a three-hundredth of a processor; and there is no way back.
+///
+/// # Errors
+/// What the system says: nothing has changed.
+pub(super) fn take_what_is_left() -> io::Result<()> {
+    let mut attributes = attributes()?;
+    attributes.size = SIZE;
+    attributes.sched_policy = libc::SCHED_IDLE.cast_unsigned();
+    attributes.sched_runtime = 0;
+    set(&attributes)
 }
 
 #[allow(unsafe_code, reason = "no crate offers this system call")]
@@ -82,5 +95,16 @@ mod tests {
             assert!(before > SHORT, "{before}");
             assert_eq!((after, started.0), (SHORT, SHORT));
         }
+    }
+
+    #[test]
+    fn what_takes_what_is_left_stays_so() {
+        let tested = thread::spawn(|| {
+            take_what_is_left().unwrap();
+            // Not even for root may it be taken for a thread that serves.
+            take_short_turns().unwrap();
+            attributes().unwrap().sched_policy
+        });
+        assert_eq!(tested.join().unwrap(), libc::SCHED_IDLE.cast_unsigned());
     }
 }
