@@ -21,7 +21,6 @@ pub fn take_short_turns() -> io::Result<()> {
     let mut attributes = attributes()?;
     let policy = attributes.sched_policy.cast_signed();
     if policy == libc::SCHED_OTHER || policy == libc::SCHED_BATCH {
-        attributes.size = SIZE;
         attributes.sched_runtime = SHORT;
         set(&attributes)?;
     }
@@ -35,7 +34,6 @@ pub fn take_short_turns() -> io::Result<()> {
 /// What the system says: nothing has changed.
 pub(super) fn take_what_is_left() -> io::Result<()> {
     let mut attributes = attributes()?;
-    attributes.size = SIZE;
     attributes.sched_policy = libc::SCHED_IDLE.cast_unsigned();
     attributes.sched_runtime = 0;
     set(&attributes)
@@ -55,7 +53,12 @@ fn attributes() -> io::Result<libc::sched_attr> {
     };
     // SAFETY: the kernel writes at most the size that it is told, which is the structure's.
     let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, SIZE, 0) };
-    if result == 0 { Ok(attributes) } else { Err(io::Error::last_os_error()) }
+    if result != 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // The kernel says there how much it wrote, for whoever gave it more room.
+    attributes.size = SIZE;
+    Ok(attributes)
 }
 
 #[allow(unsafe_code, reason = "no crate offers this system call")]

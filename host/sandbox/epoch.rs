@@ -60,6 +60,11 @@ pub(super) fn threads() -> usize {
     *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
 }
 
+/// As many as may be taken for long: one is left to what takes little, where there is more than one.
+pub(super) fn all_but_one() -> usize {
+    threads().saturating_sub(1).max(1)
+}
+
 /// A guest that has a thread, until this is dropped.
 #[derive(Debug)]
 pub(super) struct AtWork(());

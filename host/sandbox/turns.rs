@@ -7,17 +7,15 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::epoch::{QUICK, threads};
+use super::epoch::{QUICK, all_but_one};
 
 /// What a call may compute before it needs a place: more than most calls take altogether.
 pub(super) const FREE: Duration = QUICK.saturating_mul(4);
 
-/// One less than the threads that serve.
 static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();
 
 fn places() -> Arc<Semaphore> {
-    let made = || Arc::new(Semaphore::new(threads().saturating_sub(1).max(1)));
-    Arc::clone(PLACES.get_or_init(made))
+    Arc::clone(PLACES.get_or_init(|| Arc::new(Semaphore::new(all_but_one()))))
 }
 
 /// The place of one guest, if it has one.

@@ -27,6 +27,7 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 pub use child::{Order, main};
 
+use super::epoch;
 use super::limits::Limits;
 use super::loading::LoadError;
 use crate::confine::Bounds;
@@ -59,10 +60,9 @@ pub(super) struct Allowance {
 
 impl Allowance {
     pub(super) fn of(limits: &Limits) -> Self {
-        let cores = std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
-        // One core is left to those that serve; where there is only one, waiting for it could take forever.
-        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, cores.saturating_sub(1).max(1));
-        Self { memory, time, threads, waits: cores > 1 }
+        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, epoch::all_but_one());
+        // Where there is only one, waiting for it could take forever.
+        Self { memory, time, threads, waits: epoch::threads() > 1 }
     }
 
     /// What the kernel watches over.
@@ -102,9 +102,13 @@ impl Drop for Wanted {
 ///
 /// # Errors
 /// What is wrong with the component, that it takes too much, or that no compiler can be started.
-pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
+pub(super) fn run(
+    bytes: &[u8],
+    engine: &str,
+    mut allowance: Allowance,
+    unwanted: &Unwanted,
+) -> Result<Vec<u8>, LoadError> {
     let ends = Instant::now() + allowance.time;
-    let mut allowance = allowance;
     loop {
         if let Some(code) = attempt(bytes, engine, allowance, ends, unwanted)? {
             return Ok(code);

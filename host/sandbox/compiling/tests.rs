@@ -74,7 +74,7 @@ fn nobody_waits_nobody_works() {
 #[test]
 fn who_waits_for_processors_in_vain_gives_up_and_another_takes_a_share() {
     let (_wanted, unwanted) = Wanted::new().unwrap();
-    let ended = AtomicBool::new(false);
+    let (engine, bomb, ended) = (engine(), bomb(50_000), AtomicBool::new(false));
     std::thread::scope(|scope| {
         for _ in 0..std::thread::available_parallelism().unwrap().get() {
             scope.spawn(|| {
@@ -83,10 +83,9 @@ fn who_waits_for_processors_in_vain_gives_up_and_another_takes_a_share() {
                 }
             });
         }
-        let bomb = bomb(50_000);
         let ends = Instant::now() + allowance().time;
-        let waited = attempt(&bomb, &engine(), allowance(), ends, &unwanted).map(|code| code.is_some());
-        let taken = run(&bomb, &engine(), allowance(), &unwanted).map(|code| !code.is_empty());
+        let waited = attempt(&bomb, &engine, allowance(), ends, &unwanted).map(|code| code.is_some());
+        let taken = run(&bomb, &engine, allowance(), &unwanted).map(|code| !code.is_empty());
         ended.store(true, Ordering::Relaxed);
         assert!(matches!(waited, Ok(false)), "{waited:?}");
         assert!(matches!(taken, Ok(true)), "{taken:?}");
