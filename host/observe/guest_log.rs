@@ -83,8 +83,9 @@ impl GuestLog {
     pub fn line(&self, level: Level, context: &str, message: &str, origin: Origin<'_>) {
         let size = u64::try_from(message.len().min(LINE) + context.len().min(CONTEXT)).unwrap_or(u64::MAX);
         let fits = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(size, Instant::now());
-        let texts = fit(message, LINE, origin.secrets).zip(fit(context, CONTEXT, origin.secrets));
-        let (Some((text, context)), true) = (texts, fits) else {
+        // What does not fit costs nothing more: a flood is not searched for secrets.
+        let fit = |text, limit| if fits { fit(text, limit, origin.secrets) } else { None };
+        let Some((text, context)) = fit(message, LINE).zip(fit(context, CONTEXT)) else {
             self.dropped.fetch_add(1, Ordering::Relaxed);
             return;
         };

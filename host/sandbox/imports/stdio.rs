@@ -17,6 +17,9 @@ use crate::observe::guest_log::{LINE, Origin};
 use crate::sandbox::context::CallContext;
 use crate::sandbox::store::Surroundings;
 
+/// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted.
+const ONE_WRITE: usize = 4096;
+
 /// The call that an instance works for now; it changes when the instance is reused.
 #[derive(Debug)]
 pub struct CurrentCall(Mutex<Arc<CallContext>>);
@@ -119,7 +122,7 @@ impl OutputStream for LogStream {
     }
 
     fn check_write(&mut self) -> StreamResult<usize> {
-        Ok(64 * 1024)
+        Ok(ONE_WRITE)
     }
 }
 
