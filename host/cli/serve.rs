@@ -85,7 +85,7 @@ pub(crate) fn run(args: &Args) -> Exit {
 
 fn serve(config: Config, source: Source) -> Exit {
     // Before there are threads, the clock of the sandbox among them. Without it the host is only less prompt.
-    let _ = confine::take_short_turns();
+    let _ = confine::take_turns(confine::Turns::Short);
     let prepared = match Host::prepare(&config) {
         Ok(prepared) => prepared,
         Err(error) => {

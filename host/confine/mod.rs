@@ -17,7 +17,7 @@ mod tests;
 pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
-pub use scheduling::take_short_turns;
+pub use scheduling::{Turns, take_turns};
 
 /// Whether the system keeps something from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,21 +7,38 @@
 
 use std::io;
 
-/// In nanoseconds. The kernel takes at least 0.1 ms.
-const SHORT: u64 = 200_000;
+/// How long the turns of a thread are that wants to be heard soon.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Turns {
+    /// Of what serves: 0.2 ms.
+    Short,
+    /// Of what has next to nothing to do, but at its time: 0.1 ms, the least that the kernel takes. Who wakes up is let in
+    /// at once only before those whose turns are longer.
+    Shortest,
+}
+
+impl Turns {
+    const fn nanoseconds(self) -> u64 {
+        match self {
+            Self::Short => 200_000,
+            Self::Shortest => 100_000,
+        }
+    }
+}
+
 /// Bytes of the first form of the kernel's structure, which every kernel takes.
 const SIZE: u32 = 48;
 
-/// Gives the calling thread, and those that it starts from now on, short slices. A kernel before 6.12 takes note of
+/// Gives the calling thread, and those that it starts from now on, slices of this length. A kernel before 6.12 takes note of
 /// nothing; threads that are scheduled in real time stay what they are.
 ///
 /// # Errors
 /// What the system says: nothing has changed.
-pub fn take_short_turns() -> io::Result<()> {
+pub fn take_turns(turns: Turns) -> io::Result<()> {
     let mut attributes = attributes()?;
     let policy = attributes.sched_policy.cast_signed();
     if policy == libc::SCHED_OTHER || policy == libc::SCHED_BATCH {
-        attributes.sched_runtime = SHORT;
+        attributes.sched_runtime = turns.nanoseconds();
         set(&attributes)?;
     }
     Ok(())
@@ -86,7 +103,7 @@ mod tests {
         let tested = thread::spawn(|| {
             setpriority_process(None, 3).unwrap();
             let before = slice();
-            take_short_turns().unwrap();
+            take_turns(Turns::Short).unwrap();
             let started = thread::spawn(|| (slice(), getpriority_process(None).unwrap())).join().unwrap();
             (before, slice(), getpriority_process(None).unwrap(), started)
         });
@@ -95,8 +112,8 @@ mod tests {
         if before == 0 {
             println!("skipped: this kernel knows no slices of a thread's own");
         } else {
-            assert!(before > SHORT, "{before}");
-            assert_eq!((after, started.0), (SHORT, SHORT));
+            assert!(before > Turns::Short.nanoseconds(), "{before}");
+            assert_eq!((after, started.0), (Turns::Short.nanoseconds(), Turns::Short.nanoseconds()));
         }
     }
 
@@ -105,7 +122,7 @@ mod tests {
         let tested = thread::spawn(|| {
             take_what_is_left().unwrap();
             // Not even for root may it be taken for a thread that serves.
-            take_short_turns().unwrap();
+            take_turns(Turns::Shortest).unwrap();
             attributes().unwrap().sched_policy
         });
         assert_eq!(tested.join().unwrap(), libc::SCHED_IDLE.cast_unsigned());

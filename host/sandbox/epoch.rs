@@ -1,6 +1,6 @@
 //! The clock of the sandbox: one thread ticks the epoch of every engine. A thread of its own and
-//! not a task, because a busy runtime must not stop the clock that ends busy guests. It is quick only while a guest
-//! computes for long, or guests have all threads: a host in peace shall not wake a thousand times a second.
+//! not a task, because a busy runtime must not stop the clock that ends busy guests. It stands still while no guest has
+//! a thread: a host in peace shall not wake a thousand times a second.
 
 use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -10,18 +10,19 @@ use std::time::Duration;
 
 use wasmtime::{Engine, EngineWeak};
 
-/// The length of a tick while a thread is left and no guest is at long work: most calls end between two of them.
-const CALM: Duration = Duration::from_millis(10);
-/// The length of any other: how often a guest that computes for long yields, and the grain of its CPU time.
-pub(crate) const QUICK: Duration = Duration::from_millis(1);
+use crate::confine;
 
-/// Whether the latest tick has met a guest that has computed for longer than a quick one.
-static MET: AtomicBool = AtomicBool::new(false);
+/// How often a guest that computes for long yields, and the grain of its CPU time. Also the first: a thread that a guest
+/// has taken may be the one that was to look for what comes in, and no other does while it sleeps.
+pub(crate) const TICK: Duration = Duration::from_millis(1);
 
 /// Guests that have a thread at this moment.
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
-/// Whether the clock waits for the end of a long tick, and wants to be woken when guests take the last thread.
-static IS_CALM: AtomicBool = AtomicBool::new(false);
+/// Whether the clock stands still, and wants to be woken by the first guest that takes a thread.
+static STANDS: AtomicBool = AtomicBool::new(false);
+/// How often it has ticked.
+#[cfg(test)]
+static TICKS: AtomicUsize = AtomicUsize::new(0);
 static CLOCK: OnceLock<Thread> = OnceLock::new();
 
 static ENGINES: OnceLock<Mutex<Vec<EngineWeak>>> = OnceLock::new();
@@ -38,20 +39,9 @@ pub(crate) fn register(engine: &Engine) -> std::io::Result<()> {
     });
     engines.lock().unwrap_or_else(PoisonError::into_inner).push(engine.weak());
     if first {
-        let clock = thread::Builder::new().name("epoch".into()).spawn(move || tick(engines))?;
-        CLOCK.get_or_init(|| clock.thread().clone());
+        thread::Builder::new().name("epoch".into()).spawn(move || tick(engines))?;
     }
     Ok(())
-}
-
-/// To be asked by a guest that a tick has reached: whether it has computed for long enough to let others in. The clock is
-/// quick as long as there is such a one.
-pub(crate) fn is_long(spent: Duration) -> bool {
-    let is_long = spent >= QUICK;
-    if is_long {
-        MET.store(true, Ordering::Relaxed);
-    }
-    is_long
 }
 
 /// How many threads serve: the runtime has as many as there are processors.
@@ -70,11 +60,10 @@ pub(super) fn all_but_one() -> usize {
 pub(super) struct AtWork(());
 
 impl AtWork {
-    /// Hurries the clock when no thread is left: whatever else comes would wait for the rest of a long tick.
+    /// Starts the clock if it stands still.
     pub(super) fn begin() -> Self {
-        let before = AT_WORK.fetch_add(1, Ordering::SeqCst);
-        if before + 1 >= threads()
-            && IS_CALM.swap(false, Ordering::SeqCst)
+        if AT_WORK.fetch_add(1, Ordering::SeqCst) == 0
+            && STANDS.swap(false, Ordering::SeqCst)
             && let Some(clock) = CLOCK.get()
         {
             clock.unpark();
@@ -89,56 +78,63 @@ impl Drop for AtWork {
     }
 }
 
-fn is_crowded() -> bool {
-    AT_WORK.load(Ordering::SeqCst) >= threads()
-}
-
 fn tick(engines: &Mutex<Vec<EngineWeak>>) {
+    // Before it stands still for the first time: whoever sees that it does finds it.
+    CLOCK.get_or_init(thread::current);
+    // Shorter turns than any other thread's: it is quickly done, and comes at once.
+    let _ = confine::take_turns(confine::Turns::Shortest);
     loop {
         wait();
         engines
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .retain(|engine| engine.upgrade().inspect(Engine::increment_epoch).is_some());
+        #[cfg(test)]
+        TICKS.fetch_add(1, Ordering::SeqCst);
     }
 }
 
-/// Waits for the end of a tick. One that was long and is hurried goes on for as long as a quick one, so that there are
-/// never more than those.
+/// Waits for the end of a tick, which begins when a guest is at work.
 fn wait() {
-    if !MET.swap(false, Ordering::Relaxed) && !is_crowded() {
-        // Looked at once more after it is said: either side sees the other.
-        IS_CALM.store(true, Ordering::SeqCst);
-        let was_crowded = is_crowded();
-        if !was_crowded {
-            thread::park_timeout(CALM);
+    loop {
+        // Looked at after it is said: either side sees the other. What wakes it too early makes a tick that is too early.
+        STANDS.store(true, Ordering::SeqCst);
+        if AT_WORK.load(Ordering::SeqCst) > 0 {
+            break;
         }
-        let was_hurried = !IS_CALM.swap(false, Ordering::SeqCst);
-        if !was_crowded && !was_hurried {
-            return;
-        }
+        thread::park();
     }
-    thread::park_timeout(QUICK);
+    STANDS.store(false, Ordering::SeqCst);
+    thread::park_timeout(TICK);
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Instant;
+
     use super::*;
 
+    /// No tick in this time: it never comes.
+    const NEVER: Duration = Duration::from_secs(30);
+
+    fn wait_until(mut seen: impl FnMut() -> bool) {
+        let begin = Instant::now();
+        while !seen() {
+            assert!(begin.elapsed() < NEVER);
+            thread::yield_now();
+        }
+    }
+
     #[test]
-    fn who_takes_the_last_thread_hurries_the_clock() {
-        const ROUNDS: usize = 20;
+    fn the_clock_goes_while_a_guest_is_at_work_and_stands_still_otherwise() {
         register(&Engine::default()).unwrap();
-        let mut calm = 0;
-        for _ in 0..ROUNDS {
-            while !IS_CALM.load(Ordering::SeqCst) {
-                thread::yield_now();
-            }
-            let at_work: Vec<_> = (0..threads()).map(|_| AtWork::begin()).collect();
-            // Between two of its steps the clock may say so once more, and look again.
-            calm += usize::from(IS_CALM.load(Ordering::SeqCst));
+        for _ in 0..20 {
+            // Guests of other tests have their pauses.
+            wait_until(|| STANDS.load(Ordering::SeqCst));
+            let at_work = AtWork::begin();
+            let before = TICKS.load(Ordering::SeqCst);
+            wait_until(|| TICKS.load(Ordering::SeqCst) > before + 2);
             drop(at_work);
         }
-        assert!(calm < ROUNDS / 2, "{calm} of {ROUNDS} times it went on calmly");
     }
 }

@@ -144,7 +144,7 @@ fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
         Ok(match of_callback.spent() {
             spent if spent >= cpu => UpdateDeadline::Interrupt,
-            spent if !epoch::is_long(spent) => UpdateDeadline::Continue(1),
+            spent if spent < epoch::TICK => UpdateDeadline::Continue(1),
             // Not the engine's own yield: that wakes itself at once, and a thread that always has something to do looks
             // only now and then for what has come in.
             spent if spent < turns::FREE => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use super::epoch::AtWork;
+use super::epoch::{AtWork, TICK};
 use super::turns::Place;
 
 /// The time of one call: that of the turns it has had, and that of the turn it is in. Only the thread
@@ -54,9 +54,12 @@ impl Meter {
         self.turn_began.store(nanoseconds(self.origin.elapsed()), Ordering::Relaxed);
     }
 
-    fn end_turn(&self) {
-        self.spent.fetch_add(nanoseconds(self.turn()), Ordering::Relaxed);
+    /// Gives how long it was.
+    fn end_turn(&self) -> Duration {
+        let turn = self.turn();
+        self.spent.fetch_add(nanoseconds(turn), Ordering::Relaxed);
         self.place.leave();
+        turn
     }
 }
 
@@ -81,10 +84,15 @@ impl<F: Future + Unpin> Future for Metered<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let _at_work = AtWork::begin();
+        let at_work = AtWork::begin();
         self.meter.begin_turn();
         let polled = Pin::new(&mut self.work).poll(context);
-        self.meter.end_turn();
+        let turn = self.meter.end_turn();
+        drop(at_work);
+        if polled.is_pending() && turn >= TICK {
+            // Who waits for this very processor would wait until the kernel looks around, which may take it 4 ms.
+            std::thread::yield_now();
+        }
         polled
     }
 }

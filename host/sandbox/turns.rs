@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::epoch::{QUICK, all_but_one};
+use super::epoch::{TICK, all_but_one};
 
 /// What a call may compute before it needs a place: more than most calls take altogether.
-pub(super) const FREE: Duration = QUICK.saturating_mul(4);
+pub(super) const FREE: Duration = TICK.saturating_mul(4);
 
 static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();
 
