@@ -6,6 +6,7 @@ mod clients;
 mod judge;
 mod lasting;
 mod limits;
+mod meter;
 mod model;
 mod modules;
 mod names;

@@ -155,11 +155,10 @@ impl Process {
 ///
 /// # Errors
 /// When it is not served within so long.
-pub(super) async fn client(place: &Place, socket: &str, patience: Duration) -> Result<Channel> {
-    let path = place.at(socket);
+pub(super) async fn client(socket: &Path, patience: Duration) -> Result<Channel> {
     let connected = timeout(patience, async {
         loop {
-            if let Ok(channel) = connect(&path).await
+            if let Ok(channel) = connect(socket).await
                 && IdentityClient::new(channel.clone()).probe(ProbeRequest {}).await.is_ok()
             {
                 return channel;
@@ -167,5 +166,5 @@ pub(super) async fn client(place: &Place, socket: &str, patience: Duration) -> R
             sleep(LOOK).await;
         }
     });
-    connected.await.with_context(|| format!("{socket} is not served"))
+    connected.await.with_context(|| format!("{} is not served", socket.display()))
 }

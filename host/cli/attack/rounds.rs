@@ -1,5 +1,5 @@
 //! One host that goes on: it meets all attacks that a host can be told while it serves, as often as asked, beside a
-//! neighbour whose calls are timed in peace and under attack. Owns what is measured there; the attacks are the table's.
+//! neighbour whose calls are timed in peace and under attack. Owns what is measured when; the attacks are the table's.
 
 use std::time::Duration;
 
@@ -7,12 +7,12 @@ use anyhow::{Context as _, Result};
 use futures_util::{StreamExt as _, stream};
 use rustix::process::Signal;
 use tokio::time::{Instant, sleep, timeout};
-use tokio_util::sync::CancellationToken;
 use tonic::transport::Channel;
 
 use super::catalogue::{ALL, PEACE};
 use super::clients;
 use super::lasting::{Lasting, ratio};
+use super::meter::{self, Calls};
 use super::model::{Act, Attack, Guest};
 use super::place::{Place, Stage};
 use super::process::{Held, LOOK, PATIENCE, Process, client};
@@ -25,8 +25,6 @@ const AT_ONCE: usize = 4;
 const PEACEFUL: Duration = Duration::from_secs(4);
 /// How long what a host holds after a round is looked at.
 const SETTLING: Duration = Duration::from_millis(1_500);
-/// Between two calls of the neighbour's client.
-const BREATH: Duration = Duration::from_millis(4);
 /// Backends that do a deed of their own accord, all the time: name, place, deed.
 const OTHERS: [(&str, &str, &str); 4] = [
     ("probing", "probe", "loop"),
@@ -77,35 +75,35 @@ pub(super) async fn play(stage: &Stage, rounds: usize) -> Result<Survivor> {
     }
     configure(&place, &[])?;
     let host = Process::start(&place, None)?;
-    let (neighbour, attacker) =
-        (client(&place, "neighbour.sock", PATIENCE).await?, client(&place, "attacker.sock", PATIENCE).await?);
+    let (neighbour, attacker) = (place.at("neighbour.sock"), client(&place.at("attacker.sock"), PATIENCE).await?);
     clients::ready(&attacker).await?;
-    let calm = timed(&neighbour, async { sleep(PEACEFUL).await }).await;
+    let calm = meter::beside(neighbour.clone(), sleep(PEACEFUL)).await?;
     let before = settled(&host).await;
     configure(&place, &OTHERS)?;
     host.signal(Signal::HUP);
-    client(&place, "swapped.sock", PATIENCE).await.with_context(|| place.log())?;
+    client(&place.at("swapped.sock"), PATIENCE).await.with_context(|| place.log())?;
     let (deeds, modules) = told();
-    let (mut held, mut stormy) = (Vec::new(), (Vec::new(), 0));
+    // Made before anything is timed.
+    let modules: Vec<_> = modules.into_iter().map(|module| modules::with(&stage.guest, module)).collect();
+    let (mut held, mut stormy) = (Vec::new(), Calls::default());
     for _ in 0..rounds {
         let calls = stream::iter(&deeds).map(|deed| told_to(&attacker, &place, deed)).buffer_unordered(AT_ONCE);
         let swaps = async {
             for module in &modules {
-                swap(stage, &place, *module).await;
+                swap(&place, module.clone()).await;
             }
         };
         let all = async { drop(tokio::join!(calls.collect::<Vec<()>>(), swaps)) };
-        let (took, failed) = timed(&neighbour, all).await;
-        stormy = ([stormy.0, took].concat(), stormy.1 + failed);
+        stormy = stormy.and(meter::beside(neighbour.clone(), all).await?);
         held.push(settled(&host).await);
     }
-    let (quiet, under) = (p99(&calm.0), p99(&stormy.0));
+    let (quiet, under) = (calm.p99(), stormy.p99());
     let lasting = Lasting {
         p99_in_peace_us: quiet,
         p99_under_attack_us: under,
         times: ratio(under, quiet),
-        neighbour_calls: calm.0.len() + stormy.0.len(),
-        neighbour_failures: calm.1 + stormy.1,
+        neighbour_calls: calm.len() + stormy.len(),
+        neighbour_failures: calm.failed + stormy.failed,
         attacks: deeds.len() + modules.len(),
         before,
         rounds: held,
@@ -148,18 +146,23 @@ async fn told_to(channel: &Channel, place: &Place, deed: &str) {
 }
 
 /// One attack by another component, which the host looks at and refuses.
-async fn swap(stage: &Stage, place: &Place, module: super::model::Module) {
+async fn swap(place: &Place, mut component: Vec<u8>) {
     let (new, file) = (place.at("new.wasm"), place.at("swapped.wasm"));
-    let before = place.log_length();
-    let mut bytes = modules::with(&stage.guest, module);
+    let mut seen = place.log_length();
     // Another file each time: what was refused before is not looked at again.
-    modules::mark(&mut bytes, before);
-    if std::fs::write(&new, bytes).and_then(|()| std::fs::rename(&new, file)).is_err() {
+    modules::mark(&mut component, seen);
+    if std::fs::write(&new, component).and_then(|()| std::fs::rename(&new, file)).is_err() {
         return;
     }
     // What is never refused shows in the memory, or in the neighbour.
     let _ = timeout(PATIENCE, async {
-        while !place.log_from(before).lines().any(|line| line.contains("swapped") && line.contains(judge::REFUSED)) {
+        loop {
+            let log = place.log_from(seen);
+            if log.lines().any(|line| line.contains("swapped") && line.contains(judge::REFUSED)) {
+                break;
+            }
+            // Whole lines are read once: what reads takes from the processors of the host that is looked at.
+            seen += log.rfind('\n').map_or(0, |end| end as u64 + 1);
             sleep(LOOK).await;
         }
     })
@@ -179,31 +182,4 @@ async fn settled(host: &Process) -> Held {
         sleep(LOOK).await;
     }
     least
-}
-
-/// How long the neighbour's calls take while something is done, and how many failed.
-async fn timed(channel: &Channel, work: impl Future<Output = ()>) -> (Vec<Duration>, usize) {
-    let done = CancellationToken::new();
-    let calls = async {
-        let (mut took, mut failed) = (Vec::new(), 0);
-        while !done.is_cancelled() {
-            let begin = Instant::now();
-            failed += usize::from(clients::good(channel).await.is_err());
-            took.push(begin.elapsed());
-            sleep(BREATH).await;
-        }
-        (took, failed)
-    };
-    let (timed, ()) = tokio::join!(calls, async {
-        work.await;
-        done.cancel();
-    });
-    timed
-}
-
-fn p99(took: &[Duration]) -> u128 {
-    let mut sorted = took.to_vec();
-    sorted.sort_unstable();
-    let at = sorted.len().saturating_sub(1) * 99 / 100;
-    sorted.get(at).map_or(0, Duration::as_micros)
 }

@@ -55,7 +55,7 @@ pub(super) async fn warm(stage: &mut Stage) -> Result<()> {
     let place = Place::new(stage, &PEACE)?;
     let mut host = Process::start(&place, None)?;
     // Nothing is compiled yet, and other work may leave little of the processor.
-    client(&place, "attacker.sock", COMPILING).await.with_context(|| place.log())?;
+    client(&place.at("attacker.sock"), COMPILING).await.with_context(|| place.log())?;
     host.end(PATIENCE).await;
     let code = stage.root.join("code");
     copy(&place.at("state/code"), &code)?;
@@ -72,7 +72,7 @@ pub(super) async fn play(stage: &Stage, attack: &Attack) -> Result<Seen> {
     let network = if attack.act.is_in_a_network() { Some(Network::make(&place.directory).await?) } else { None };
     let mut host = Process::start(&place, network.as_ref())?;
     let mut seen = Seen::default();
-    let neighbour = client(&place, "neighbour.sock", PATIENCE).await.with_context(|| place.log())?;
+    let neighbour = client(&place.at("neighbour.sock"), PATIENCE).await.with_context(|| place.log())?;
     let done = CancellationToken::new();
     let looks = copies(&host, &place, attack, done.clone());
     let ((all, failed), most, answer) = tokio::join!(calls(neighbour.clone(), done.clone()), looks, async {
@@ -144,7 +144,7 @@ async fn act(
         }
         return Ok(None);
     }
-    let channel = client(place, "attacker.sock", PATIENCE).await?;
+    let channel = client(&place.at("attacker.sock"), PATIENCE).await?;
     clients::ready(&channel).await?;
     if attack.act.is_on_a_node() {
         return clients::publish(place, attack.act, &channel, neighbour, left).await.map(Some);
