@@ -2,7 +2,6 @@
 //! not a task, because a busy runtime must not stop the clock that ends busy guests. It stands still while no guest has
 //! a thread: a host in peace shall not wake a thousand times a second.
 
-use std::num::NonZero;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, OnceLock, PoisonError};
 use std::thread::{self, Thread};
@@ -42,17 +41,6 @@ pub(crate) fn register(engine: &Engine) -> std::io::Result<()> {
         thread::Builder::new().name("epoch".into()).spawn(move || tick(engines))?;
     }
     Ok(())
-}
-
-/// How many threads serve: the runtime has as many as there are processors.
-pub(super) fn threads() -> usize {
-    static THREADS: OnceLock<usize> = OnceLock::new();
-    *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
-}
-
-/// As many as may be taken for long: one is left to what takes little, where there is more than one.
-pub(super) fn all_but_one() -> usize {
-    threads().saturating_sub(1).max(1)
 }
 
 /// A guest that has a thread, until this is dropped.

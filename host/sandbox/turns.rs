@@ -2,17 +2,30 @@
 //! takes little never waits for one of them to reach its next tick. Owns the places and who has one; how long a guest has
 //! computed is the meter's to know, and whether that is too long the limit's.
 
+use std::num::NonZero;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::thread;
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::epoch::{TICK, all_but_one};
+use super::epoch::TICK;
 
 /// What a call may compute before it needs a place: more than most calls take altogether.
 pub(super) const FREE: Duration = TICK.saturating_mul(4);
 
 static PLACES: OnceLock<Arc<Semaphore>> = OnceLock::new();
+
+/// How many threads serve: the runtime has as many as there are processors.
+pub(super) fn threads() -> usize {
+    static THREADS: OnceLock<usize> = OnceLock::new();
+    *THREADS.get_or_init(|| thread::available_parallelism().map_or(1, NonZero::get))
+}
+
+/// As many as may be taken for long: one is left to what takes little, where there is more than one.
+pub(super) fn all_but_one() -> usize {
+    threads().saturating_sub(1).max(1)
+}
 
 fn places() -> Arc<Semaphore> {
     Arc::clone(PLACES.get_or_init(|| Arc::new(Semaphore::new(all_but_one()))))

@@ -27,9 +27,9 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 pub use child::{Order, main};
 
-use super::epoch;
 use super::limits::Limits;
 use super::loading::LoadError;
+use super::turns;
 use crate::confine::Bounds;
 use crate::observe::text::tame;
 
@@ -60,9 +60,9 @@ pub(super) struct Allowance {
 
 impl Allowance {
     pub(super) fn of(limits: &Limits) -> Self {
-        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, epoch::all_but_one());
+        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, turns::all_but_one());
         // Where there is only one, waiting for it could take forever.
-        Self { memory, time, threads, waits: epoch::threads() > 1 }
+        Self { memory, time, threads, waits: turns::threads() > 1 }
     }
 
     /// What the kernel watches over.
