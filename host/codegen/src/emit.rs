@@ -1,11 +1,9 @@
-//! Writes the tables that the host's macros expand: conversions, RPCs, interfaces, calls, and what is
-//! secret.
+//! Writes the tables that the host's macros expand: RPCs, interfaces, calls, and what is secret.
 //!
 //! Only facts stand in the generated text; what is done with them is written by hand in the host.
 //! Secret is what the descriptors mark and what is called `secrets`. Mount flags are no secrets, but
 //! may hold one, so they are hidden as well and told apart for those who mask.
 
-use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use prost_reflect::{FieldDescriptor, MessageDescriptor};
@@ -18,45 +16,6 @@ use crate::wit::Wit;
 const MOUNT_FLAGS: &str = "mount_flags";
 /// Of a request: clients put tokens of a workload there, under keys of their own.
 const VOLUME_CONTEXT: &str = "volume_context";
-
-/// Which way values go while the host runs; the other way is only needed by tests.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Direction {
-    Request,
-    Answer,
-}
-
-/// A protobuf type, its WIT type and how one becomes the other.
-pub(crate) struct Conversion {
-    /// `record`, `page`, `wrapper`, `cases` or `values`.
-    pub(crate) kind: &'static str,
-    pub(crate) proto: String,
-    pub(crate) wit: String,
-    pub(crate) lines: Vec<String>,
-    pub(crate) directions: BTreeSet<Direction>,
-    pub(crate) services: BTreeSet<String>,
-}
-
-impl Conversion {
-    /// The only service that needs it; none when several do.
-    pub(crate) fn owner(&self) -> Option<&str> {
-        let only = self.services.first().filter(|_| self.services.len() == 1);
-        only.map(String::as_str)
-    }
-
-    /// One row, named after both sides.
-    pub(crate) fn row(&self, proto: &str, wit: &str) -> String {
-        let name = format!("{proto}_is_{wit}").replace(|c: char| !c.is_alphanumeric(), "_");
-        let used = match self.directions.first().filter(|_| self.directions.len() == 1) {
-            None => "both",
-            Some(Direction::Request) => "request",
-            Some(Direction::Answer) => "answer",
-        };
-        let (name, lines) = (proto_field(&name), self.lines.join("\n    "));
-        let Self { kind, proto, wit, .. } = self;
-        format!("{kind}! {{\n    {name}: {proto}, {wit}, {used};\n    {lines}\n}}\n\n")
-    }
-}
 
 /// The RPCs with all that is known of them.
 pub(crate) fn methods(proto: &Proto, rows: &[Row]) -> String {
@@ -102,7 +61,7 @@ pub(crate) fn calls(rows: &[Row], service: &str) -> String {
 }
 
 /// What keeps secrets out of logs: which fields to hide, and where secret values are.
-pub(crate) fn secrets(proto: &Proto, rows: &[Row]) -> String {
+pub(crate) fn secrets(proto: &Proto) -> String {
     let mut text = String::new();
     for message in hiding_messages(proto) {
         let fields = slots(&message).into_iter().map(|slot| {
@@ -112,7 +71,8 @@ pub(crate) fn secrets(proto: &Proto, rows: &[Row]) -> String {
         let fields: String = fields.collect();
         let _ = writeln!(text, "hide! {{ {}, {:?}; {fields}}}", message_path(&message), message.name());
     }
-    let is_request = |message: &MessageDescriptor| rows.iter().any(|row| row.method.input() == *message);
+    let methods = || proto.pool.services().flat_map(|service| service.methods().collect::<Vec<_>>());
+    let is_request = |message: &MessageDescriptor| methods().any(|method| method.input() == *message);
     for message in proto.messages().filter(|message| is_request(message) || holds_secret(proto, message)) {
         let fields: String = message.fields().filter_map(|field| way_to_secret(proto, &field)).collect();
         let _ = writeln!(text, "secrets! {{ {}; {fields}}}", message_path(&message));

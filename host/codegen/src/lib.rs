@@ -2,7 +2,7 @@
 //!
 //! It owns the pairing of the two contracts and the tables that follow from it; it must not know what
 //! any RPC means. Conversions by hand rot one forgotten field at a time; a generator that refuses
-//! what does not fit cannot forget. What a row of a table does, the macros of the host's `wire` module say.
+//! what does not fit cannot forget. What a row of a table does, the macros of `host/proto` and `host/contract` say.
 
 #![allow(
     clippy::wildcard_enum_match_arm,
@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
 
+mod conversion;
 mod emit;
 mod names;
 mod pair;
@@ -50,7 +51,7 @@ pub struct Contracts<'a> {
 /// The bridge as text for the host's macros.
 #[derive(Clone, Debug)]
 pub struct Tables {
-    /// RPCs, interfaces, secrets.
+    /// RPCs and interfaces.
     pub facts: String,
     /// The conversions that several services share.
     pub shared: String,
@@ -58,11 +59,21 @@ pub struct Tables {
     pub services: BTreeMap<String, (String, String)>,
 }
 
-/// Writes into a directory: `pb.rs` and what it includes, `descriptors.bin` (a file descriptor set),
-/// `bridge.rs` (facts and calls) and `conversions.rs`. Returns the files it has read.
+/// Writes into a directory what the messages are: `pb.rs` and what it includes, `descriptors.bin` (a file
+/// descriptor set) and `secrets.rs` (what `Debug` must not show). Returns the files it has read.
 ///
-/// `codec` is the path of the codec that servers and clients use; none: there are only messages.
-pub fn generate(contracts: &Contracts<'_>, codec: Option<&str>, out: &Path) -> Result<Vec<PathBuf>> {
+/// `codec` is the path of the codec that servers and clients use.
+pub fn messages(proto: &Path, codec: &str, out: &Path) -> Result<Vec<PathBuf>> {
+    let proto = Proto::load(proto)?;
+    write(out, "secrets.rs", emit::secrets(&proto).as_bytes())?;
+    write(out, "descriptors.bin", &proto.encoded)?;
+    compile_messages(&proto, codec, out)?;
+    Ok(proto.files)
+}
+
+/// Writes into a directory how messages and the contract become each other: `bridge.rs` (facts and calls) and
+/// `conversions.rs`. Returns the files it has read.
+pub fn bridge(contracts: &Contracts<'_>, out: &Path) -> Result<Vec<PathBuf>> {
     let proto = Proto::load(contracts.proto)?;
     let wit = Wit::load(contracts.wit, contracts.world)?;
     let Tables { mut facts, shared: mut conversions, services } = tables(&proto, &wit, contracts.table)?;
@@ -72,8 +83,6 @@ pub fn generate(contracts: &Contracts<'_>, codec: Option<&str>, out: &Path) -> R
     }
     write(out, "bridge.rs", facts.as_bytes())?;
     write(out, "conversions.rs", conversions.as_bytes())?;
-    write(out, "descriptors.bin", &proto.encoded)?;
-    compile_messages(&proto, codec, out)?;
     Ok(proto.files.into_iter().chain(wit.files).collect())
 }
 
@@ -110,24 +119,21 @@ fn tables(proto: &Proto, wit: &Wit, table: &str) -> Result<Tables> {
         (name, (own, emit::calls(&rows, &service.name)))
     });
     Ok(Tables {
-        facts: emit::interfaces(wit) + &emit::methods(proto, &rows) + &emit::secrets(proto, &rows),
+        facts: emit::interfaces(wit) + &emit::methods(proto, &rows),
         shared: pairing.rows(None),
         services: services.collect(),
     })
 }
 
-fn compile_messages(proto: &Proto, codec: Option<&str>, out: &Path) -> Result<()> {
+fn compile_messages(proto: &Proto, codec: &str, out: &Path) -> Result<()> {
     let hiding = emit::hiding_messages(proto).map(|message| format!(".{}", message.full_name()));
-    let mut builder = tonic_prost_build::configure()
+    let builder = tonic_prost_build::configure()
         .out_dir(out)
         .include_file("pb.rs")
         .btree_map(".")
         .skip_debug(hiding.collect::<Vec<_>>())
+        .codec_path(codec)
         .emit_rerun_if_changed(false);
-    builder = match codec {
-        Some(codec) => builder.codec_path(codec),
-        None => builder.build_server(false).build_client(false),
-    };
     Ok(builder.compile_fds(proto.commented.clone())?)
 }
 

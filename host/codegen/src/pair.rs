@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use prost_reflect::{EnumDescriptor, FieldDescriptor, Kind, MessageDescriptor, OneofDescriptor};
 use wit_parser::Type;
 
-use crate::emit::{Conversion, Direction};
+use crate::conversion::{Conversion, Direction};
 use crate::names::{camel, kebab, message_path, nested_path, proto_field, proto_value, wit_field};
 use crate::proto::{Proto, Slot, slots};
 use crate::rules::{self, Table};

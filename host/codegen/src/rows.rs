@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use prost_reflect::MethodDescriptor;
 use wit_parser::{Function, Type};
 
-use crate::emit::Direction;
+use crate::conversion::Direction;
 use crate::names::{camel, message_path};
 use crate::pair::Pairing;
 use crate::proto::slots;

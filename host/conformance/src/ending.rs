@@ -4,14 +4,15 @@
 
 use std::future::pending;
 use std::iter::once;
+use std::time::Duration;
 
 use bytes::Bytes;
 use futures_util::future::join_all;
 use tokio::sync::watch;
 use tonic::Code;
 
-use crate::site::Socket;
-use crate::trial::{Desk, Stop};
+use crate::outcome::Stop;
+use crate::site::{Site, Socket};
 use crate::wire::proto::csi::v1::GetPluginInfoRequest;
 use crate::wire::proto::identity::GetIdentityRequest;
 use crate::wire::{self, Rpc};
@@ -70,6 +71,25 @@ impl Ending {
         self.silence.borrow().clone().or_else(interrupted)
     }
 
+    /// To be told that a call got no answer in time: asks every socket who it is. One that does not say even that is
+    /// stuck, and no rule can be judged any more.
+    pub(crate) async fn unanswered(&self, sites: &[Site], within: Duration, path: &str) {
+        let sockets = sites.iter().flat_map(|site| {
+            let csi = once(&site.csi).chain(&site.nodes).map(|socket| (socket, GetPluginInfoRequest::PATH));
+            csi.chain(site.addons.iter().map(|socket| (socket, GetIdentityRequest::PATH)))
+        });
+        let asked = join_all(sockets.map(|(socket, who)| is_stuck(socket, within, who))).await;
+        let Some(stuck) = asked.into_iter().flatten().next() else { return };
+        let call = wire::method(path);
+        let why = format!("{call} got no answer within {within:?}, and neither did {stuck} after it: the driver hangs");
+        self.silence.send_if_modified(|silence| {
+            // The first one is why; the others follow from it.
+            let is_first = silence.is_none();
+            silence.get_or_insert(why);
+            is_first
+        });
+    }
+
     async fn wished(&self, least: Wish) {
         let reached = self.wish.clone().wait_for(|wish| *wish >= least).await.is_ok();
         if !reached {
@@ -88,28 +108,9 @@ impl Ending {
     }
 }
 
-/// To be told that a call got no answer in time: asks every socket who it is. One that does not say even that is
-/// stuck, and no rule can be judged any more.
-pub(crate) async fn unanswered(desk: &Desk, path: &str) {
-    let sockets = desk.sites.iter().flat_map(|site| {
-        let csi = once(&site.csi).chain(&site.nodes).map(|socket| (socket, GetPluginInfoRequest::PATH));
-        csi.chain(site.addons.iter().map(|socket| (socket, GetIdentityRequest::PATH)))
-    });
-    let asked = join_all(sockets.map(|(socket, who)| is_stuck(desk, socket, who))).await;
-    let Some(stuck) = asked.into_iter().flatten().next() else { return };
-    let (call, within) = (wire::method(path), desk.with.deadline);
-    let why = format!("{call} got no answer within {within:?}, and neither did {stuck} after it: the driver hangs");
-    desk.ending.silence.send_if_modified(|silence| {
-        // The first one is why; the others follow from it.
-        let is_first = silence.is_none();
-        silence.get_or_insert(why);
-        is_first
-    });
-}
-
 /// Asks a socket who it is, which is a request without fields.
-async fn is_stuck(desk: &Desk, socket: &Socket, who: &'static str) -> Option<String> {
-    let answer = wire::send(socket.line(0), who, Bytes::new(), desk.with.deadline).await;
+async fn is_stuck(socket: &Socket, within: Duration, who: &'static str) -> Option<String> {
+    let answer = wire::send(socket.line(0), who, Bytes::new(), within).await;
     let is_stuck = answer.is_err_and(|status| status.code() == Code::DeadlineExceeded);
     is_stuck.then(|| format!("{} at {}", wire::method(who), socket.name))
 }

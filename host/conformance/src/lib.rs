@@ -7,6 +7,7 @@ mod catalogue;
 mod command;
 mod ending;
 mod exchange;
+mod outcome;
 mod report;
 mod rules;
 mod runner;

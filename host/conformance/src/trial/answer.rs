@@ -6,23 +6,8 @@ use std::ops::Deref;
 use tonic::Code;
 
 use crate::exchange::name_of;
+use crate::outcome::{Outcome, Stop};
 use crate::wire;
-
-/// Why a rule ended before its end.
-#[derive(Debug, Clone)]
-pub(crate) enum Stop {
-    /// The rule is broken; the number is the exchange that shows it.
-    Fail(String, Option<usize>),
-    /// The rule is kept in another way than this project decided.
-    Differs(String, Option<usize>),
-    /// The rule is not for this driver.
-    Skip(String),
-    /// What the rule needs could not be brought about.
-    Blocked(String, Option<usize>),
-}
-
-/// How a rule ends.
-pub(crate) type Outcome = Result<(), Stop>;
 
 #[derive(Debug, Clone)]
 enum Ending<R> {

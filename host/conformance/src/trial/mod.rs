@@ -4,6 +4,7 @@
 mod ambient;
 mod answer;
 mod making;
+mod place;
 mod remove;
 mod undo;
 
@@ -19,12 +20,14 @@ use tonic::Code;
 use tonic::transport::Channel;
 
 pub(crate) use ambient::{Ambient, Finding, RULES as AMBIENT};
-pub(crate) use answer::{Answer, Got, Outcome, Stop};
+pub(crate) use answer::{Answer, Got};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
 pub(crate) use remove::undo_all;
 pub(crate) use undo::Undo;
 
-use crate::ending::{self, Ending};
+pub(crate) use crate::outcome::{Outcome, Stop};
+
+use crate::ending::Ending;
 use crate::exchange::{Exchange, Words};
 use crate::site::{self, Site, Socket};
 use crate::wire::{self, Rpc, Side};
@@ -43,6 +46,13 @@ pub(crate) struct Desk {
     pub(crate) work: PathBuf,
     pub(crate) ambient: Mutex<Ambient>,
     pub(crate) ending: Ending,
+}
+
+impl Desk {
+    /// To be told that a call got no answer in time.
+    async fn unanswered(&self, path: &str) {
+        self.ending.unanswered(&self.sites, self.with.deadline, path).await;
+    }
 }
 
 /// What one rule did.
@@ -204,7 +214,7 @@ impl<'r> Trial<'r> {
                 let at = self.keep::<R>(body, Err(Some(&status)));
                 self.settle_refused(token, status.code());
                 if status.code() == Code::DeadlineExceeded {
-                    ending::unanswered(self.desk, R::PATH).await;
+                    self.desk.unanswered(R::PATH).await;
                 }
                 Err(Refused::Status(status.code(), status.message().to_owned(), at))
             }

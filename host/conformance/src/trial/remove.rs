@@ -3,19 +3,17 @@
 
 use std::time::Duration;
 
-use bytes::Bytes;
-use prost::Message;
 use tonic::Code;
 
+use super::place::{Place, peer_of};
 use super::undo::{Undo, What, is_open};
 use super::{Desk, Pause, Source, source};
-use crate::ending;
 use crate::exchange::name_of;
 use crate::site;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::replication as r;
 use crate::wire::proto::{fence, volumegroup};
-use crate::wire::{self, Rpc, Side};
+use crate::wire::{self, Rpc};
 
 /// Removing is repeated no longer than this for one object.
 const REMOVE_WITHIN: Duration = Duration::from_secs(5);
@@ -92,54 +90,7 @@ async fn undo_one(desk: &Desk, undo: &Undo) -> Result<(), String> {
     }
 }
 
-/// What the copy of a source is called at the other site.
-pub(super) async fn peer_of(
-    desk: &Desk,
-    source: Option<r::ReplicationSource>,
-) -> Option<r::replication_destination::Type> {
-    desk.sites.get(1)?;
-    let at = Place { desk, site: 0, node: 0 };
-    let mut pause = Pause::new(desk.with.patience);
-    loop {
-        let request =
-            r::GetReplicationDestinationInfoRequest { replication_source: source.clone(), ..Default::default() };
-        match at.ask(request).await {
-            Ok(reply) => return reply.replication_destination?.r#type,
-            Err(Code::Unavailable | Code::Aborted) if pause.rest().await => {}
-            Err(_) => return None,
-        }
-    }
-}
-
-/// Where something is removed.
-#[derive(Clone, Copy)]
-struct Place<'d> {
-    desk: &'d Desk,
-    site: usize,
-    node: usize,
-}
-
 impl Place<'_> {
-    async fn ask<R: Rpc>(self, mut request: R) -> Result<R::Reply, Code> {
-        if let Some(secrets) = request.secrets().filter(|secrets| secrets.is_empty()) {
-            *secrets = self.desk.with.secrets_of(R::PATH);
-        }
-        let site = self.desk.sites.get(self.site).ok_or(Code::Unavailable)?;
-        let socket = match R::SIDE {
-            Side::Controller => Some(&site.csi),
-            Side::Node => site.nodes.get(self.node),
-            Side::Addons => site.addons.as_ref(),
-        };
-        let line = socket.ok_or(Code::Unimplemented)?.line(1);
-        let body = Bytes::from(request.encode_to_vec());
-        let sent = wire::send(line, R::PATH, body, self.desk.with.deadline).await;
-        if sent.as_ref().is_err_and(|status| status.code() == Code::DeadlineExceeded) {
-            ending::unanswered(self.desk, R::PATH).await;
-        }
-        let messages = sent.map_err(|status| status.code())?;
-        R::Reply::decode(messages.first().cloned().unwrap_or_default()).map_err(|_| Code::Internal)
-    }
-
     /// Repeats a creation whose first call may still be under way, though nobody waits for it any more.
     async fn ask_again<R: Rpc>(self, request: R) -> Result<R::Reply, Code> {
         let mut pause = Pause::new(self.desk.with.patience);

@@ -5,7 +5,8 @@ use std::any::Any;
 
 use tonic::Code;
 
-use super::{Source, Trial, lock, remove};
+use super::place::peer_of;
+use super::{Source, Trial, lock};
 use crate::site;
 use crate::wire::Rpc;
 use crate::wire::proto::csi::v1;
@@ -192,7 +193,7 @@ impl Trial<'_> {
         if self.site != 0 || !lock(&self.scene.undo).iter().any(known) {
             return;
         }
-        if let Some(copy) = remove::peer_of(self.desk, source).await {
+        if let Some(copy) = peer_of(self.desk, source).await {
             let undo = Undo { site: 1, node: 0, what: What::PeerCopy(copy) };
             let mut list = lock(&self.scene.undo);
             if !list.contains(&undo) {

@@ -1,0 +1,102 @@
+//! The service: one function an RPC.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tonic::{Request, Response, Status};
+
+use super::Backends;
+use super::answer;
+use drivebay_backend::lifecycle::{Force, Intake, Manner};
+use drivebay_backend::{Backend, Command, Control, Wait};
+use drivebay_error::status;
+use drivebay_policy::units;
+use drivebay_proto::admin::{
+    CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
+    PinRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
+};
+
+/// The service over the host's backends.
+pub(super) struct Api(pub(super) Arc<dyn Backends>);
+
+impl Api {
+    fn find(&self, name: &str) -> Result<(Arc<Backend>, Control), Status> {
+        let all = self.0.all();
+        let names: Vec<_> = all.iter().map(|(backend, _)| backend.name.clone()).collect();
+        let found = all.into_iter().find(|(backend, _)| backend.name == name);
+        found.ok_or_else(|| status::unknown_backend(name, &names))
+    }
+
+    async fn command(&self, name: &str, command: Command) -> Result<Response<CommandResponse>, Status> {
+        let (_, control) = self.find(name)?;
+        Ok(Response::new(answer::command(control.ask(command).await)))
+    }
+}
+
+const fn force(force: bool) -> Force {
+    if force { Force::Yes } else { Force::No }
+}
+
+#[tonic::async_trait]
+impl Admin for Api {
+    async fn get_status(&self, request: Request<GetStatusRequest>) -> Result<Response<GetStatusResponse>, Status> {
+        let names = request.into_inner().names;
+        for name in &names {
+            self.find(name)?;
+        }
+        let all = self.0.all().into_iter().map(|(backend, _)| backend);
+        let wanted = all.filter(|backend| names.is_empty() || names.contains(&backend.name));
+        let backends = wanted.map(|backend| answer::backend(&backend)).collect();
+        let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force));
+        Ok(Response::new(GetStatusResponse { backends, confinement }))
+    }
+
+    async fn get_history(&self, request: Request<GetHistoryRequest>) -> Result<Response<GetHistoryResponse>, Status> {
+        let (backend, _) = self.find(&request.into_inner().name)?;
+        let status = backend.status();
+        let attempts = status.history.iter().rev().map(answer::attempt).collect();
+        Ok(Response::new(GetHistoryResponse { attempts }))
+    }
+
+    async fn reload(&self, request: Request<ReloadRequest>) -> Result<Response<CommandResponse>, Status> {
+        let request = request.into_inner();
+        let component = (!request.component.is_empty()).then(|| PathBuf::from(&request.component));
+        if component.as_ref().is_some_and(|path| !path.is_absolute()) {
+            return Err(status::malformed("component must be an absolute path: the host has a directory of its own"));
+        }
+        if request.canary > 100 {
+            return Err(status::malformed("canary must be a percentage, 1 to 100"));
+        }
+        let manner = Manner {
+            shadow: (request.shadow > 0).then_some(request.shadow),
+            canary: u8::try_from(request.canary).ok().filter(|percent| *percent > 0),
+        };
+        let wait = if request.wait { Wait::Outcome } else { Wait::Nothing };
+        self.command(&request.name, Command::Reload { component, force: force(request.force), manner, wait }).await
+    }
+
+    async fn rollback(&self, request: Request<RollbackRequest>) -> Result<Response<CommandResponse>, Status> {
+        let request = request.into_inner();
+        self.command(&request.name, Command::Rollback(force(request.force))).await
+    }
+
+    async fn pin(&self, request: Request<PinRequest>) -> Result<Response<CommandResponse>, Status> {
+        let PinRequest { name, digest } = request.into_inner();
+        let code = match digest.as_str() {
+            "" => None,
+            text => Some(
+                units::digest(text)
+                    .map_err(|_| status::malformed("digest: write sha256: and 64 hexadecimal digits, or nothing"))?,
+            ),
+        };
+        self.command(&name, Command::Pin(code)).await
+    }
+
+    async fn drain(&self, request: Request<DrainRequest>) -> Result<Response<CommandResponse>, Status> {
+        self.command(&request.into_inner().name, Command::Close(Intake::Drained)).await
+    }
+
+    async fn stop(&self, request: Request<StopRequest>) -> Result<Response<CommandResponse>, Status> {
+        self.command(&request.into_inner().name, Command::Close(Intake::Stopped)).await
+    }
+}

@@ -1,0 +1,72 @@
+//! The operators' side of a running host: `drivebay.admin.v1` on a Unix socket of the owner's. Turns requests
+//! into commands for the drivers and pictures into answers; decides nothing about generations.
+
+mod answer;
+mod api;
+pub mod page;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use tokio_stream::wrappers::UnixListenerStream;
+use tokio_util::sync::CancellationToken;
+use tonic::transport::Server;
+
+use self::api::Api;
+use drivebay_backend::{Backend, Control};
+use drivebay_confine::InForce;
+use drivebay_proto::admin::admin_server::AdminServer;
+use drivebay_server::listener::{self, ListenError};
+
+/// The permission bits of the socket: whoever can open it may replace backends.
+const MODE: u32 = 0o600;
+
+/// The backends that can be asked about and told.
+pub trait Backends: Send + Sync + 'static {
+    /// All of them, by name.
+    fn all(&self) -> Vec<(Arc<Backend>, Control)>;
+
+    /// What the kernel keeps from this process; none: it was not confined.
+    fn in_force(&self) -> Option<Arc<InForce>>;
+}
+
+/// Why operators are not served.
+#[derive(Debug, thiserror::Error)]
+pub enum AdminError {
+    /// It cannot be bound.
+    #[error("the admin socket: {0}")]
+    Listen(#[from] ListenError),
+    /// The address for metrics cannot be bound.
+    #[error("http = {address}: {source}")]
+    Http {
+        /// Where.
+        address: std::net::SocketAddr,
+        /// What the system says.
+        source: std::io::Error,
+    },
+}
+
+/// Listens at `path`; the answer serves until `end`.
+///
+/// # Errors
+/// When the socket cannot be bound.
+pub fn serve(
+    path: &Path,
+    backends: Arc<dyn Backends>,
+    end: CancellationToken,
+) -> Result<impl Future<Output = ()> + Send + use<>, AdminError> {
+    let listener = listener::listen(path, MODE)?;
+    tracing::info!(socket = %path.display(), "open for operators");
+    let path = path.to_owned();
+    Ok(async move {
+        let served = Server::builder()
+            .add_service(AdminServer::new(Api(backends)))
+            .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end.cancelled_owned())
+            .await;
+        if let Err(error) = served {
+            tracing::error!(%error, "the admin socket failed");
+        }
+        // It may be gone already.
+        let _ = std::fs::remove_file(path);
+    })
+}

@@ -1,0 +1,196 @@
+//! `drivebay status`: how the backends of a running host are, once or as it changes.
+
+use std::time::Duration;
+
+use clap::Parser;
+use serde::Serialize;
+
+use super::{Failure, Socket, moment, short, table};
+use crate::cli::{Exit, print};
+use drivebay_proto::admin::{Backend, GetStatusRequest};
+
+/// How often `--watch` looks.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+const EXAMPLES: &str =
+    "Exit status: 0 every backend serves, 1 one does not or the host cannot be reached, 2 wrong usage.
+
+Examples:
+  drivebay status
+  drivebay status local --json
+  drivebay status --watch";
+
+/// What `status` is told.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The backends; unless given, all.
+    names: Vec<String>,
+    /// Print it again whenever it changes, until Ctrl-C.
+    #[arg(long)]
+    watch: bool,
+    /// Print one JSON object (with --watch, one a line).
+    #[arg(long)]
+    json: bool,
+    #[command(flatten)]
+    socket: Socket,
+}
+
+/// What programs read.
+#[derive(Debug, Serialize)]
+struct Report {
+    backends: Vec<Row>,
+    confinement: Option<Confinement>,
+}
+
+#[derive(Debug, Serialize)]
+struct Confinement {
+    capabilities: Vec<String>,
+    no_new_privileges: bool,
+    landlock: String,
+    seccomp: String,
+    mount: String,
+}
+
+#[derive(Debug, Serialize)]
+struct Row {
+    name: String,
+    state: String,
+    digest: Option<String>,
+    version: Option<String>,
+    generation: Option<u64>,
+    since: Option<String>,
+    calls: u64,
+    errors: u64,
+    instances: u64,
+    grants: Vec<String>,
+    last_refusal: Option<Refusal>,
+    staging: Option<u64>,
+    ready: Option<u64>,
+    pinned: Option<String>,
+    breaker: Option<Breaker>,
+}
+
+#[derive(Debug, Serialize)]
+struct Breaker {
+    state: String,
+    series: u32,
+    again_in_ms: u64,
+}
+
+#[derive(Debug, Serialize)]
+struct Refusal {
+    id: String,
+    words: String,
+}
+
+impl From<Backend> for Row {
+    fn from(backend: Backend) -> Self {
+        let text = |text: String| (!text.is_empty()).then_some(text);
+        let number = |number: u64| (number > 0).then_some(number);
+        Self {
+            name: backend.name,
+            state: backend.state,
+            digest: text(backend.digest),
+            version: text(backend.version),
+            generation: number(backend.generation),
+            since: moment(backend.since),
+            calls: backend.calls,
+            errors: backend.errors,
+            instances: backend.instances,
+            grants: backend.grants,
+            last_refusal: backend.last_refusal.map(|refusal| Refusal { id: refusal.id, words: refusal.words }),
+            staging: number(backend.staging),
+            ready: number(backend.ready),
+            pinned: text(backend.pinned),
+            breaker: backend.breaker.map(|it| Breaker { state: it.state, series: it.series, again_in_ms: it.again_in }),
+        }
+    }
+}
+
+/// Prints how the backends are.
+pub(crate) fn run(args: &Args) -> Exit {
+    args.socket.run(async |mut client| {
+        let mut last = String::new();
+        let mut stop = std::pin::pin!(crate::cli::asked_to_stop());
+        loop {
+            let request = GetStatusRequest { names: args.names.clone() };
+            let answer = client.get_status(request).await?.into_inner();
+            let rows: Vec<Row> = answer.backends.into_iter().map(Row::from).collect();
+            let all_serve = rows.iter().all(|row| row.generation.is_some());
+            let confinement = answer.confinement.map(|it| Confinement {
+                capabilities: it.capabilities,
+                no_new_privileges: it.no_new_privileges,
+                landlock: it.landlock,
+                seccomp: it.seccomp,
+                mount: it.mount,
+            });
+            let report = Report { backends: rows, confinement };
+            let text = if args.json { json(&report, args.watch)? } else { people(&report) };
+            if text != last {
+                print(&text);
+            }
+            if !args.watch {
+                return Ok(if all_serve { Exit::Done } else { Exit::Failed });
+            }
+            last = text;
+            tokio::select! {
+                () = &mut stop => return Ok(Exit::Done),
+                () = tokio::time::sleep(LOOK_EVERY) => {}
+            }
+        }
+    })
+}
+
+fn json(report: &Report, one_line: bool) -> Result<String, Failure> {
+    let text = if one_line { serde_json::to_string(report) } else { serde_json::to_string_pretty(report) };
+    text.map_err(|error| Failure::Failed(error.to_string()))
+}
+
+fn people(report: &Report) -> String {
+    let rows = &report.backends;
+    let cells = rows.iter().map(|row| {
+        let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+        [
+            row.name.clone(),
+            row.state.clone(),
+            row.generation.map_or_else(|| "-".to_owned(), |number| number.to_string()),
+            text(&row.version),
+            row.digest.as_deref().map_or_else(|| "-".to_owned(), short),
+            text(&row.since),
+            row.calls.to_string(),
+            row.errors.to_string(),
+            row.instances.to_string(),
+        ]
+    });
+    let heading = ["NAME", "STATE", "GENERATION", "VERSION", "DIGEST", "SINCE", "CALLS", "ERRORS", "INSTANCES"];
+    let mut lines = table::lay_out(heading, &cells.collect::<Vec<_>>());
+    for row in rows {
+        lines.extend(row.staging.map(|number| format!("{}: generation {number} is being staged", row.name)));
+        lines.extend(row.pinned.as_ref().map(|digest| format!("{}: only {digest} is allowed", row.name)));
+        let broken = row.breaker.as_ref().filter(|breaker| breaker.state != "closed");
+        lines.extend(broken.map(|breaker| broken_line(&row.name, breaker)));
+        let refusal = row.last_refusal.as_ref();
+        lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
+    }
+    lines.extend(report.confinement.as_ref().map(confinement_line));
+    lines.join("\n")
+}
+
+fn confinement_line(it: &Confinement) -> String {
+    let capabilities = if it.capabilities.is_empty() { "none".to_owned() } else { it.capabilities.join(" ") };
+    format!(
+        "confinement: capabilities {capabilities}; no new privileges {}; landlock {}; seccomp {}; a mount is {}",
+        if it.no_new_privileges { "in force" } else { "not in force" },
+        it.landlock,
+        it.seccomp,
+        it.mount
+    )
+}
+
+fn broken_line(name: &str, breaker: &Breaker) -> String {
+    let again = match breaker.again_in_ms {
+        0 => "the next call tries it".to_owned(),
+        time => format!("a call tries it in {} s", time.div_ceil(1_000)),
+    };
+    format!("{name}: breaker {}: calls are refused after a series that went wrong; {again}", breaker.state)
+}

@@ -1,0 +1,234 @@
+//! The command line: one file a subcommand. Turns words into calls of the library and results into
+//! exit statuses: 0 done, 1 the thing asked for failed, 2 wrong usage or configuration.
+
+mod admin;
+mod attack;
+mod call;
+mod check;
+mod conform;
+mod demo;
+mod keys;
+pub mod part;
+mod serve;
+
+use std::ffi::OsStr;
+use std::pin::Pin;
+use std::process::ExitCode;
+use std::sync::Arc;
+use std::time::Duration;
+
+use clap::{CommandFactory, Parser, Subcommand};
+use tracing_subscriber::filter::{LevelFilter, ParseError, Targets};
+use tracing_subscriber::prelude::*;
+
+use crate::BuiltIn;
+
+/// What the shell learns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Exit {
+    /// All went well.
+    Done,
+    /// What was checked or asked for failed.
+    Failed,
+    /// Wrong usage or configuration.
+    Usage,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        match exit {
+            Exit::Done => Self::SUCCESS,
+            Exit::Failed => Self::from(1),
+            Exit::Usage => Self::from(2),
+        }
+    }
+}
+
+/// The target of lines about the use of grants.
+const AUDIT: &str = "audit";
+/// A thread for work on files ends when it had none for so long. Such work comes now and then for every file that is
+/// watched, which would keep the threads of one busy moment for good if they waited for it.
+const IDLE: Duration = Duration::from_secs(1);
+
+/// A plug-in host for storage: CSI and csi-addons in front, WebAssembly backends behind.
+#[derive(Debug, Parser)]
+#[command(name = "drivebay", version, max_term_width = 100, after_help = EXAMPLES)]
+struct Cli {
+    /// How log lines are written to standard error.
+    #[arg(long, global = true, value_enum, default_value_t = LogFormat::Text)]
+    log_format: LogFormat,
+    /// What is logged, for example `info` or `drivebay=debug,guest=info`. Unless given: `info` when
+    /// serving, `warn` otherwise, so that log lines do not run through what a command prints. Lines of `audit` are
+    /// written unless it is named.
+    #[arg(long, global = true, env = "DRIVEBAY_LOG")]
+    log: Option<String>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXAMPLES: &str = "Examples:
+  drivebay demo                                       try it, with the built-in backend
+  drivebay serve local --csi unix:///run/csi.sock     serve one backend
+  drivebay serve --config /etc/drivebay.toml          serve what a file describes
+  drivebay check backend.wasm                         what is in a component, and whether it fits
+  drivebay conform --csi unix:///run/csi.sock         whether a driver keeps the rules, any driver
+  drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
+
+#[derive(Debug, Clone, Copy, clap::ValueEnum)]
+enum LogFormat {
+    /// For people.
+    Text,
+    /// One JSON object a line.
+    Json,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run the built-in backend and walk through a volume's life.
+    Demo(demo::Args),
+    /// Serve backends over CSI and csi-addons.
+    Serve(Box<serve::Args>),
+    /// Call one method of a driver and print its answer as JSON.
+    Call(call::Args),
+    /// Tell what a component or a configuration holds, and what is wrong with it.
+    Check(check::Args),
+    /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
+    Conform(Box<drivebay_conformance::Args>),
+    /// Try what hostile backends can do to a host of this program.
+    Attack(attack::Args),
+    /// Tell how the backends of a running host are.
+    Status(admin::status::Args),
+    /// Tell which generations of a backend there were, newest first.
+    History(admin::history::Args),
+    /// Load what is there now, through the same gate as any change.
+    Reload(admin::command::Reload),
+    /// Go back to the generation that served before this one.
+    Rollback(admin::command::Rollback),
+    /// Allow one component alone.
+    Pin(admin::command::Pin),
+    /// Take no more calls; those under way end.
+    Drain(admin::command::Close),
+    /// Take no more calls and close the sockets.
+    Stop(admin::command::Close),
+    /// Make a pair of keys for signing components.
+    Keygen(keys::Keygen),
+    /// Sign a component.
+    Sign(keys::Sign),
+    /// Print completions for a shell.
+    Completions {
+        /// The shell.
+        shell: clap_complete::Shell,
+    },
+}
+
+/// Runs the command that the process was started with.
+pub fn main(built_in: &'static BuiltIn) -> ExitCode {
+    if let Some(ended) = part::run(built_in) {
+        return ended;
+    }
+    begin(Cli::parse(), built_in)
+}
+
+/// Serves a configuration as `serve --config` does.
+pub(crate) fn serve_configured(config: &std::path::Path, built_in: &'static BuiltIn) -> ExitCode {
+    let words = [OsStr::new("drivebay"), OsStr::new("serve"), OsStr::new("--config"), config.as_os_str()];
+    begin(Cli::parse_from(words), built_in)
+}
+
+fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
+    drivebay_sandbox::memory::keep_no_large_blocks();
+    if let Err(error) = log(&cli) {
+        say(&format!("--log: {error}"));
+        return Exit::Usage.into();
+    }
+    match cli.command {
+        Command::Demo(args) => demo::run(&args, built_in.local).into(),
+        Command::Serve(args) => serve::run(&args, built_in.local).into(),
+        Command::Call(args) => call::run(&args).into(),
+        Command::Check(args) => check::run(&args, built_in.local).into(),
+        Command::Conform(args) => conform::run(&args).into(),
+        Command::Attack(args) => attack::run(&args, built_in.faulty).into(),
+        Command::Status(args) => admin::status::run(&args).into(),
+        Command::History(args) => admin::history::run(&args).into(),
+        Command::Reload(args) => admin::command::reload(&args).into(),
+        Command::Rollback(args) => admin::command::rollback(&args).into(),
+        Command::Pin(args) => admin::command::pin(&args).into(),
+        Command::Drain(args) => admin::command::drain(&args).into(),
+        Command::Stop(args) => admin::command::stop(&args).into(),
+        Command::Keygen(args) => keys::keygen(&args).into(),
+        Command::Sign(args) => keys::sign(&args, built_in.local).into(),
+        Command::Completions { shell } => {
+            clap_complete::generate(shell, &mut Cli::command(), "drivebay", &mut std::io::stdout());
+            ExitCode::SUCCESS
+        }
+    }
+}
+
+fn log(cli: &Cli) -> Result<(), ParseError> {
+    let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
+    let mut targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
+    // What backends did with their grants is no matter of taste, unless it is named.
+    if !targets.iter().any(|(target, _)| target == AUDIT) {
+        targets = targets.with_target(AUDIT, LevelFilter::INFO);
+    }
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
+    match cli.log_format {
+        LogFormat::Text => {
+            use std::io::IsTerminal;
+            let lines = lines.with_ansi(std::io::stderr().is_terminal());
+            tracing_subscriber::registry().with(lines.with_filter(targets)).init();
+        }
+        LogFormat::Json => tracing_subscriber::registry().with(lines.json().with_filter(targets)).init(),
+    }
+    Ok(())
+}
+
+/// Tells the person at the terminal what is wrong.
+#[expect(clippy::print_stderr, reason = "the command line is where words go to standard error")]
+pub(crate) fn say(words: &str) {
+    eprintln!("drivebay: {words}");
+}
+
+/// Prints a line of a command's result.
+pub(crate) fn print(line: &str) {
+    use std::io::Write;
+    // A reader that has gone away (a closed pipe) is no reason to fail.
+    let _ = writeln!(std::io::stdout(), "{line}");
+}
+
+/// The runtime that commands run on.
+pub(crate) fn runtime() -> std::io::Result<tokio::runtime::Runtime> {
+    tokio::runtime::Builder::new_multi_thread().enable_all().thread_keep_alive(IDLE).build()
+}
+
+/// Resolves, each time that it is called, when the process is told to read its configuration again: SIGHUP.
+/// Caught from this call on.
+pub(crate) fn told_to_reread() -> impl FnMut() -> Pin<Box<dyn Future<Output = ()> + Send>> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let hangups = signal(SignalKind::hangup()).ok().map(|signal| Arc::new(tokio::sync::Mutex::new(signal)));
+    move || {
+        let hangups = hangups.clone();
+        Box::pin(async move {
+            match hangups {
+                Some(hangups) => drop(hangups.lock().await.recv().await),
+                None => std::future::pending().await,
+            }
+        })
+    }
+}
+
+/// Resolves when the process is told to end: SIGTERM or Ctrl-C. Both are caught from this call on, so
+/// call it before anything that takes time.
+pub(crate) fn asked_to_stop() -> impl Future<Output = ()> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut signals: Vec<_> =
+        [SignalKind::terminate(), SignalKind::interrupt()].into_iter().filter_map(|kind| signal(kind).ok()).collect();
+    async move {
+        let any = signals.iter_mut().map(|signal| Box::pin(signal.recv()));
+        if any.len() == 0 {
+            // No signal can be caught; the process ends as signals end it.
+            std::future::pending::<()>().await;
+        }
+        futures_util::future::select_all(any).await;
+    }
+}

@@ -1,0 +1,99 @@
+//! The parts of a host that are processes of their own: this program started anew by itself, with a word that no
+//! person types. Owns those words' arguments; what the parts do is theirs. They hear everything on their command
+//! line and on inherited descriptors, and have no log.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+use drivebay_confine::Bounds;
+use drivebay_node as node;
+use drivebay_observe::drill::{self, Defence};
+use drivebay_sandbox::compiling;
+
+use crate::BuiltIn;
+
+/// The word for a host that `attack` starts, one defence left away.
+pub(crate) const ATTACKED: &str = "attacked-host";
+/// What the directory of a stage is called, in the system's directory for temporary files.
+pub(crate) const STAGE: &str = "drivebay-attack-";
+
+#[derive(Debug, Parser)]
+struct Order {
+    #[command(subcommand)]
+    part: Part,
+}
+
+#[derive(Debug, Subcommand)]
+enum Part {
+    /// Compiles a component.
+    #[command(name = compiling::SUBCOMMAND)]
+    Compiler {
+        /// Which code is wanted.
+        engine: String,
+        /// Bytes of memory.
+        memory: u64,
+        /// Seconds of processor time.
+        cpu: u64,
+        /// Bytes of code.
+        output: u64,
+        /// Threads.
+        threads: usize,
+        /// Whether it runs only where nobody else wants to.
+        #[arg(action = clap::ArgAction::Set)]
+        waits: bool,
+    },
+    /// Serves a stage of `attack` without one of the defences.
+    #[command(name = ATTACKED)]
+    AttackedHost {
+        /// What is left away.
+        without: Defence,
+        /// The configuration, in a directory of the stage.
+        config: PathBuf,
+    },
+    /// Starts the process for node work.
+    #[command(name = node::LAUNCHER_SUBCOMMAND)]
+    NodeLauncher {
+        /// The inherited descriptor.
+        descriptor: i32,
+    },
+    /// Does node work; started by the launcher.
+    #[command(name = node::HELPER_SUBCOMMAND)]
+    NodeHelper {
+        /// The inherited descriptor.
+        descriptor: i32,
+    },
+}
+
+/// Runs the part that this process was started for, to its end; none: it was started for something else. Every
+/// program that holds a host calls it before all else, because the host starts that program for its parts.
+pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
+    let word = std::env::args_os().nth(1)?;
+    let words = [compiling::SUBCOMMAND, node::LAUNCHER_SUBCOMMAND, node::HELPER_SUBCOMMAND, ATTACKED];
+    if !words.iter().any(|part| word == *part) {
+        return None;
+    }
+    Some(match Order::parse().part {
+        Part::Compiler { engine, memory, cpu, output, threads, waits } => {
+            compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output, waits }, threads })
+        }
+        Part::AttackedHost { without, config } if is_stage(&config) => {
+            drill::leave_away(without);
+            super::serve_configured(&config, built_in)
+        }
+        Part::AttackedHost { .. } => super::Exit::Usage.into(),
+        Part::NodeLauncher { descriptor } => node::launcher_main(descriptor),
+        Part::NodeHelper { descriptor } => node::helper_main(descriptor),
+    })
+}
+
+/// Whether a configuration lies in a stage, which holds nobody's volumes: `attack` makes and removes it.
+fn is_stage(config: &Path) -> bool {
+    let stage = std::fs::canonicalize(config).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
+    let temporary = std::fs::canonicalize(std::env::temp_dir()).ok();
+    stage.is_some_and(|stage| {
+        let name = stage.file_name().unwrap_or_default().to_string_lossy();
+        name.starts_with(STAGE) && stage.parent() == temporary.as_deref()
+    })
+}

@@ -1,0 +1,177 @@
+//! `drivebay serve`: a host from a configuration file or from the command line.
+
+use std::path::PathBuf;
+
+use clap::Parser;
+
+use super::{Exit, say};
+use crate::host::{Host, Source};
+use drivebay_confine as confine;
+use drivebay_policy::limits::Limits;
+use drivebay_policy::{
+    BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
+    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, source, units,
+};
+
+const EXAMPLES: &str = "Examples:
+  drivebay serve --config /etc/drivebay.toml
+  drivebay serve local --csi unix:///run/csi.sock --directory /srv/pool:/pool --node --node-id worker-1
+  drivebay serve ./backend.wasm --csi unix:///tmp/csi.sock --set endpoint=https://array:8443 \\
+      --http https://array:8443,address=10.20.0.0/16,login=/api/login,ca=array-ca.pem";
+
+/// What `serve` is told.
+#[derive(Debug, Parser)]
+#[command(after_help = EXAMPLES)]
+pub(crate) struct Args {
+    /// The backend: a .wasm file, or `local` for the built-in one.
+    #[arg(required_unless_present = "config", conflicts_with = "config")]
+    backend: Option<String>,
+    /// A configuration file with any number of backends.
+    #[arg(long)]
+    config: Option<PathBuf>,
+    /// The CSI socket.
+    #[arg(long, env = "CSI_ENDPOINT", value_name = "unix:///PATH")]
+    csi: Option<String>,
+    /// The csi-addons socket.
+    #[arg(long, value_name = "unix:///PATH")]
+    addons: Option<String>,
+    /// What this node is called.
+    #[arg(long)]
+    node_id: Option<String>,
+    /// Where state, ledger and compiled code are kept.
+    #[arg(long, default_value = DEFAULT_STATE)]
+    state: PathBuf,
+    /// A setting of the backend; may be given many times.
+    #[arg(long, value_name = "KEY=VALUE")]
+    set: Vec<String>,
+    /// A directory that the backend sees; read-only with `:ro`; may be given many times.
+    #[arg(long, value_name = "HOST:GUEST[:ro]")]
+    directory: Vec<String>,
+    /// An origin that the backend may send HTTP requests to; may be given many times. KEY is address, login, ca,
+    /// certificate or key, as in the configuration.
+    #[arg(long, value_name = "ORIGIN[,KEY=VALUE]...")]
+    http: Vec<String>,
+    /// Allow node work: loop devices and mounts.
+    #[arg(long)]
+    node: bool,
+    /// Permission bits of the sockets, in octal.
+    #[arg(long, value_name = "MODE", default_value = "0600")]
+    socket_mode: String,
+    /// The admin socket.
+    #[arg(long, value_name = "PATH")]
+    admin: Option<String>,
+}
+
+/// Serves until told to stop.
+pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
+    let config = match &args.config {
+        Some(path) => Config::read(path),
+        None => from_args(args),
+    };
+    match config {
+        Ok(config) => {
+            let source = match &args.config {
+                Some(path) => Source::File(path.clone(), config.host.clone()),
+                None => Source::Arguments,
+            };
+            serve(config, local, source)
+        }
+        Err(error) => {
+            say(&error.to_string());
+            Exit::Usage
+        }
+    }
+}
+
+fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
+    // Before there are threads, the clock of the sandbox among them. Without it the host is only less prompt.
+    let _ = confine::take_turns(confine::Turns::Short);
+    let prepared = match Host::prepare(&config, local) {
+        Ok(prepared) => prepared,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            return Exit::Failed;
+        }
+    };
+    let served = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
+        runtime.block_on(async {
+            let stop = super::asked_to_stop();
+            let again = super::told_to_reread();
+            Host::start(config, prepared).await?.serve_following(source, again, stop).await
+        })
+    });
+    match served {
+        Ok(()) => Exit::Done,
+        Err(error) => {
+            say(&format!("{error:#}"));
+            Exit::Failed
+        }
+    }
+}
+
+/// The configuration that the arguments describe.
+fn from_args(args: &Args) -> Result<Config, ConfigError> {
+    let mut problems = Problems::default();
+    let csi = args.csi.as_deref().and_then(|text| problems.take("--csi", units::socket(text)));
+    if args.csi.is_none() {
+        problems.add("no socket: give --csi unix:///PATH, or set CSI_ENDPOINT");
+    }
+    let mode = u32::from_str_radix(&args.socket_mode, 8).ok().filter(|mode| *mode <= 0o777);
+    let mode = problems.take("--socket-mode", mode.ok_or("write permission bits in octal, for example 0660"));
+    let backend = BackendConfig {
+        name: "backend".to_owned(),
+        component: source(args.backend.as_deref().unwrap_or_default()),
+        sockets: Sockets {
+            csi,
+            addons: args.addons.as_deref().and_then(|text| problems.take("--addons", units::socket(text))),
+            mode: mode.unwrap_or(SOCKET_MODE),
+            ..Sockets::default()
+        },
+        node_id: args.node_id.clone(),
+        settings: args.set.iter().filter_map(|text| problems.take("--set", setting(text))).collect(),
+        alpha: true,
+        legacy_condition: false,
+        digest: None,
+        signers: Vec::new(),
+        grants: Grants {
+            directories: args
+                .directory
+                .iter()
+                .filter_map(|text| problems.take("--directory", directory(text)))
+                .collect(),
+            http: args.http.iter().filter_map(|text| http_grant(text, &mut problems)).collect(),
+            http_mode: HttpMode::default(),
+            node: args.node,
+        },
+        limits: Limits::default(),
+        instances: InstancePolicy::Fresh,
+        drain: DRAIN,
+        trial: TRIAL,
+        background: BackgroundConfig::default(),
+    };
+    let host = HostConfig {
+        state: args.state.clone(),
+        admin: args.admin.as_deref().and_then(|text| problems.take("--admin", units::socket(text))),
+        http: None,
+    };
+    problems.into_result("command line", Config { host, backends: vec![backend] })
+}
+
+fn setting(text: &str) -> Result<(String, String), String> {
+    let (key, value) = text.split_once('=').ok_or_else(|| format!("\"{text}\" is not KEY=VALUE"))?;
+    Ok((key.to_owned(), value.to_owned()))
+}
+
+fn directory(text: &str) -> Result<DirectoryGrant, String> {
+    let wrong = || format!("\"{text}\" is not HOST:GUEST or HOST:GUEST:ro, with GUEST beginning with /");
+    let (paths, write) = match text.strip_suffix(":ro") {
+        Some(paths) => (paths, false),
+        None => (text, true),
+    };
+    let (host, guest) = paths.rsplit_once(':').ok_or_else(wrong)?;
+    if host.is_empty() || !guest.starts_with('/') {
+        return Err(wrong());
+    }
+    let host = std::path::absolute(host).map_err(|e| format!("{host}: {e}"))?;
+    Ok(DirectoryGrant { host, guest: guest.to_owned(), write })
+}

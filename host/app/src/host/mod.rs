@@ -1,0 +1,244 @@
+//! A host: configuration in, sockets out. Puts the parts together and takes them apart in the right
+//! order; knows nothing of calls.
+
+mod configuration;
+mod confinement;
+mod doorway;
+mod helper;
+mod registry;
+mod state;
+
+use std::future::Future;
+use std::path::Path;
+use std::pin::Pin;
+use std::sync::Arc;
+
+use anyhow::{Context, Result, bail};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+pub use self::configuration::Source;
+use self::registry::Registry;
+use crate::admin;
+use drivebay_backend::{Backend, Environment};
+use drivebay_confine::InForce;
+use drivebay_node::{self as node, Launcher, Node};
+use drivebay_policy::{BackendConfig, Config};
+use drivebay_sandbox::cache::CodeCache;
+
+/// What is done before threads exist.
+#[derive(Debug)]
+pub struct Prepared {
+    local: &'static [u8],
+    node: Option<Node>,
+    in_force: Arc<InForce>,
+}
+
+/// Starts what starts the processes for node work, if any backend is granted it.
+fn launcher(config: &Config) -> Result<Option<Launcher>> {
+    private_directory(&config.host.state)?;
+    if config.backends.iter().all(|backend| !backend.grants.node) {
+        return Ok(None);
+    }
+    let exe = std::env::current_exe().context("the program does not know its own path")?;
+    Ok(Some(Launcher::start(&exe).context("the process for node work cannot be started")?))
+}
+
+fn prepared(config: &Config, local: &'static [u8], launcher: Option<Launcher>, in_force: InForce) -> Result<Prepared> {
+    let node = launcher.map(|launcher| node::spawn(launcher, &config.host.state)).transpose();
+    let node = node.context("the process for node work cannot be started")?;
+    Ok(Prepared { local, node, in_force: Arc::new(in_force) })
+}
+
+/// A running host.
+#[derive(Debug)]
+pub struct Host {
+    registry: Registry,
+    tasks: TaskTracker,
+    ending: CancellationToken,
+}
+
+impl Host {
+    /// Starts the processes for node work, if any backend is granted it, and gives up every right that running
+    /// guests does not need. To be called before threads exist and before any component is loaded. `local` is the
+    /// component that configurations call so.
+    ///
+    /// # Errors
+    /// When they are needed and cannot be started, or a right cannot be given up.
+    pub fn prepare(config: &Config, local: &'static [u8]) -> Result<Prepared> {
+        let launcher = launcher(config)?;
+        let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
+        prepared(config, local, launcher, in_force)
+    }
+
+    /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
+    /// one, and the others are served meanwhile.
+    ///
+    /// # Errors
+    /// When the state directory cannot be used, a socket not bound, or no backend at all be loaded.
+    pub async fn start(config: Config, prepared: Prepared) -> Result<Self> {
+        let environment = environment(&config, prepared).await?;
+        let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
+        if let Some(node) = environment.node.clone() {
+            tasks.spawn(helper::keep(node, ending.clone()));
+        }
+        let host = Self { registry: Registry::new(environment), tasks, ending };
+        if let Some(path) = &config.host.admin {
+            let backends = Arc::new(host.registry.clone());
+            host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
+        }
+        if let Some(address) = config.host.http {
+            let backends = Arc::new(host.registry.clone());
+            host.tasks.spawn(admin::page::serve(address, backends, host.ending.clone()).await?);
+        }
+        if let Err(error) = host.start_all(config.backends).await {
+            // What runs already ends as at a shutdown; a runtime that is dropped under a guest's work panics.
+            if let Err(late) = host.stop().await {
+                tracing::warn!(%late, "the host did not start, and did not end well");
+            }
+            return Err(error);
+        }
+        Ok(host)
+    }
+
+    /// Prepares and starts one in a program that has work of its own beside it and needs its rights for that, as
+    /// benchmarks do that mount: nothing is given up, which the host's status says.
+    ///
+    /// # Errors
+    /// As `prepare` and `start`.
+    pub async fn start_unconfined(config: Config, local: &'static [u8]) -> Result<Self> {
+        let in_force = InForce::nothing("this program keeps its rights");
+        let prepared = prepared(&config, local, launcher(&config)?, in_force)?;
+        Self::start(config, prepared).await
+    }
+
+    async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {
+        let all = backends.len();
+        let mut refused = Vec::new();
+        for backend in backends {
+            let name = backend.name.clone();
+            if let Err(refusal) = self.registry.add(backend).await? {
+                refused.push(format!("backend \"{name}\" cannot be loaded: {refusal}"));
+            }
+        }
+        if all > 0 && refused.len() == all {
+            bail!("{}", refused.join("; "));
+        }
+        Ok(())
+    }
+
+    /// Takes over a configuration: adds, changes and removes backends, each by itself.
+    ///
+    /// # Errors
+    /// What could not be done; everything else is.
+    pub async fn configure(&self, config: Config) -> Result<()> {
+        let mut problems = Vec::new();
+        for running in self.registry.running() {
+            let name = &running.backend.name;
+            if config.backends.iter().all(|backend| backend.name != *name) {
+                tracing::info!(backend = name, "removed by the configuration");
+                if !self.registry.remove(name).await {
+                    problems.push(format!("backend \"{name}\": calls were still under way after the drain time"));
+                }
+            }
+        }
+        for backend in config.backends {
+            let name = backend.name.clone();
+            let done = if self.registry.find(&name).is_some() {
+                self.registry.change(backend)
+            } else {
+                tracing::info!(backend = name, "added by the configuration");
+                self.registry.add(backend).await.map(|_refusal_is_in_the_log| ())
+            };
+            if let Err(error) = done {
+                problems.push(format!("backend \"{name}\": {error:#}"));
+            }
+        }
+        if problems.is_empty() { Ok(()) } else { bail!("{}", problems.join("; ")) }
+    }
+
+    /// The backends, by name.
+    pub fn backends(&self) -> Vec<Arc<Backend>> {
+        self.registry.running().into_iter().map(|running| running.backend).collect()
+    }
+
+    /// Serves until `end` resolves; then lets calls under way finish, within each backend's drain
+    /// time.
+    ///
+    /// # Errors
+    /// When calls had to be ended.
+    pub async fn serve_until<F: Future<Output = ()>>(self, end: F) -> Result<()> {
+        end.await;
+        tracing::info!("shutting down");
+        self.stop().await
+    }
+
+    /// As `serve_until`, and takes over the configuration file whenever it changes and whenever `again` says
+    /// so. A file with mistakes changes nothing.
+    ///
+    /// # Errors
+    /// As `serve_until`.
+    pub async fn serve_following<F, A>(self, file: configuration::Source, again: A, end: F) -> Result<()>
+    where
+        F: Future<Output = ()>,
+        A: FnMut() -> Pin<Box<dyn Future<Output = ()> + Send>>,
+    {
+        tokio::select! {
+            () = end => {}
+            () = configuration::follow(&self, file, again) => {}
+        }
+        tracing::info!("shutting down");
+        self.stop().await
+    }
+
+    /// Takes no more calls and waits for those under way.
+    ///
+    /// # Errors
+    /// When calls did not end within the drain time.
+    pub async fn stop(self) -> Result<()> {
+        let mut late = Vec::new();
+        for running in self.registry.running() {
+            if !running.stop().await {
+                late.push(running.backend.name.clone());
+            }
+        }
+        self.ending.cancel();
+        self.tasks.close();
+        self.tasks.wait().await;
+        if !late.is_empty() {
+            bail!("calls were still under way after the drain time, in: {}", late.join(", "));
+        }
+        Ok(())
+    }
+}
+
+async fn environment(config: &Config, prepared: Prepared) -> Result<Environment> {
+    let Prepared { local, node, in_force } = prepared;
+    let directory = config.host.state.clone();
+    private_directory(&directory)?;
+    let store = Arc::new(state::open(&directory).await?);
+    let cache = CodeCache::open(&directory)
+        .inspect_err(|error| tracing::warn!(%error, "no cache of compiled code; backends are compiled at every start"))
+        .ok()
+        .map(Arc::new);
+    if let Some(node) = &node {
+        helper::recover(node, config).await?;
+    }
+    Ok(Environment {
+        local,
+        store,
+        cache,
+        components: Some(directory.join("components")),
+        node,
+        in_force: Some(in_force),
+    })
+}
+
+fn private_directory(path: &Path) -> Result<()> {
+    use std::os::unix::fs::DirBuilderExt;
+    std::fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+        .with_context(|| format!("the state directory {} cannot be made; choose another with --state", path.display()))
+}

@@ -1,0 +1,16 @@
+//! The program: sockets, the operators' service, the host put together from its parts, the command line.
+
+pub mod admin;
+pub mod cli;
+pub mod host;
+
+pub use cli::main;
+
+/// The backends that are built into the program.
+#[derive(Debug)]
+pub struct BuiltIn {
+    /// The reference backend, which `local` names.
+    pub local: &'static [u8],
+    /// The hostile one of `drivebay attack`.
+    pub faulty: &'static [u8],
+}

@@ -1,0 +1,221 @@
+//! The runner of background work: asks the backend what is due, runs steps under locks that it
+//! takes without waiting, and shows what fails. What runs when is `schedule.rs`' decision.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use tokio::sync::mpsc;
+use tokio::time::Instant;
+
+use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis, translated};
+use super::{Backend, call_id};
+use drivebay_admission::budget::Share;
+use drivebay_admission::courtesy;
+use drivebay_admission::locks::HolderKind;
+use drivebay_admission::{Access, Holder, LockSet, ObjectKind};
+use drivebay_contract::bindings::drivebay::backend::types::Instant as WitInstant;
+use drivebay_contract::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
+use drivebay_observe::metrics::metrics;
+use drivebay_policy::limits::Duty;
+use drivebay_sandbox::context::CallContext;
+use drivebay_sandbox::fault::Fault;
+
+/// The longest pause after a `list-due` that faulted.
+const LONGEST_QUIET: Duration = Duration::from_mins(5);
+
+/// What the backend named, with what is to be locked for it.
+#[derive(Debug, Clone)]
+struct Due {
+    work: Work,
+    locks: LockSet,
+}
+
+/// Asks and runs until the host shuts down.
+pub(super) async fn run(backend: Arc<Backend>) {
+    let (report, mut reports) = mpsc::unbounded_channel::<(String, Ended)>();
+    let clock = Clock::new();
+    let mut schedule = Schedule::default();
+    let mut due: Vec<Due> = Vec::new();
+    let mut ask_at = clock.now();
+    // After a fault it is not asked before this, whatever happens: it may take all its time again.
+    let (mut pause, mut quiet_until) = (0, 0);
+    loop {
+        if clock.now() >= ask_at {
+            let answer = ask(&backend, &clock).await;
+            pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
+            quiet_until = clock.now() + pause;
+            let (named, next) = answer.unwrap_or_default();
+            schedule.learn(named.iter().map(|d| d.work.clone()).collect());
+            due = named;
+            let soonest = quiet_until.max(clock.now() + 1);
+            ask_at = next.unwrap_or(u64::MAX).clamp(soonest, soonest.max(clock.now() + millis(ASK_EVERY)));
+        }
+        for work in schedule.start(clock.now(), backend.config().background.budget) {
+            let locks = due.iter().find(|d| d.work.id == work.id).map(|d| d.locks.clone()).unwrap_or_default();
+            start(&backend, work.id, locks, report.clone());
+        }
+        let wake = clock.at(schedule.next(clock.now()).unwrap_or(u64::MAX).min(ask_at));
+        tokio::select! {
+            () = backend.closing() => return,
+            () = tokio::time::sleep_until(wake) => {}
+            () = backend.health.background_nudged() => ask_at = clock.now().max(quiet_until),
+            Some((id, how)) = reports.recv() => {
+                schedule.ended(&id, how, clock.now());
+                if matches!(how, Ended::Done | Ended::Later) {
+                    ask_at = clock.now().max(quiet_until);
+                }
+            }
+        }
+    }
+}
+
+/// Milliseconds since the runner began, so that the schedule has no clock of its own.
+struct Clock {
+    begin: Instant,
+}
+
+impl Clock {
+    fn new() -> Self {
+        Self { begin: Instant::now() }
+    }
+
+    fn now(&self) -> u64 {
+        millis(self.begin.elapsed())
+    }
+
+    fn at(&self, time: u64) -> Instant {
+        // A far future that cannot be added is as good as a day.
+        self.begin.checked_add(Duration::from_millis(time)).unwrap_or_else(|| Instant::now() + ASK_EVERY)
+    }
+
+    /// A moment of the wall clock.
+    fn of(&self, instant: WitInstant) -> u64 {
+        let seconds = u64::try_from(instant.seconds).unwrap_or(0);
+        let moment = Duration::new(seconds.min(u64::MAX >> 2), instant.nanoseconds.min(999_999_999));
+        let wall = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        translated(moment, wall, self.now())
+    }
+}
+
+fn wall_now() -> WitInstant {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    WitInstant { seconds: i64::try_from(now.as_secs()).unwrap_or(i64::MAX), nanoseconds: now.subsec_nanos() }
+}
+
+/// What is due, and when to ask next.
+type Plan = (Vec<Due>, Option<u64>);
+
+/// Asks the backend what is due. A backend that cannot answer has nothing due for now.
+///
+/// # Errors
+/// When it is to blame for that: a trap, a limit, a timeout.
+async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
+    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ok(Plan::default()) };
+    if !lease.own.has_background() {
+        return Ok(Plan::default());
+    }
+    let wall = lease.around.limits.wall.of(Duty::Step);
+    let context = Arc::new(CallContext::new(call_id::next(), "list-due", Duty::Step, wall));
+    let Some(_slot) = backend.take(Share::Own) else { return Ok(Plan::default()) };
+    let mut live = match lease.enter(&context).await {
+        Ok(live) => live,
+        Err(fault) => {
+            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
+            return Err(fault);
+        }
+    };
+    let answer = lease.own.list_due(&mut live, wall_now()).await;
+    context.settled().await;
+    match answer {
+        Ok(Some(Ok(said))) => {
+            lease.leave(live);
+            let named = said.works.into_iter().map(|work| due(work, clock)).collect();
+            Ok((named, said.next.map(|next| clock.of(next))))
+        }
+        Ok(None) => Ok(Plan::default()),
+        Ok(Some(Err(error))) => {
+            let message = drivebay_observe::text::tame(&error.message, 1024);
+            tracing::warn!(backend = backend.name, message, "list-due failed");
+            Ok(Plan::default())
+        }
+        Err(fault) => {
+            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
+            backend.faulted(&lease, &fault);
+            Err(fault)
+        }
+    }
+}
+
+fn due(work: drivebay_contract::bindings::exports::drivebay::backend::background::Work, clock: &Clock) -> Due {
+    let mut locks = LockSet::none();
+    let mut objects = Vec::new();
+    for object in work.objects {
+        let (kind, name) = match object.kind {
+            WitKind::Volume => (ObjectKind::Volume, "volume"),
+            WitKind::Snapshot => (ObjectKind::Snapshot, "snapshot"),
+            WitKind::GroupSnapshot => (ObjectKind::GroupSnapshot, "group-snapshot"),
+            WitKind::VolumeGroup => (ObjectKind::VolumeGroup, "volume-group"),
+        };
+        let access = match object.access {
+            ObjectAccess::Exclusive => Access::Exclusive,
+            ObjectAccess::Shared => Access::Shared,
+        };
+        locks = locks.with(kind, &object.id, access);
+        objects.push((name, object.id));
+    }
+    Due { work: Work { id: work.id, objects, due: clock.of(work.due) }, locks }
+}
+
+/// Runs one step as a task that owns its locks until the step and all it started have ended.
+fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::UnboundedSender<(String, Ended)>) {
+    let owner = Arc::clone(backend);
+    backend.detach(async move {
+        let how = step(&owner, &id, locks).await;
+        metrics().stepped(&owner.name, how.word());
+        // The runner is gone only when the host shuts down.
+        let _ = report.send((id, how));
+    });
+}
+
+async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
+    courtesy::before_a_step().await;
+    let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ended::PutOff };
+    let wall = lease.around.limits.wall.of(Duty::Step);
+    let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);
+    let holder = Holder { operation: "a background step", call: context.id.clone(), kind: HolderKind::Step };
+    let (shared, exclusive) = locks.split();
+    let Ok(_exclusive) = backend.locks.try_lock(&exclusive, &holder) else { return Ended::PutOff };
+    let Ok(shared) = backend.locks.try_lock(&shared, &holder) else { return Ended::PutOff };
+    let context = Arc::new(context.sharing(Arc::new(shared)));
+    let Some(_slot) = backend.take(Share::Own) else { return Ended::PutOff };
+    let mut live = match lease.enter(&context).await {
+        Ok(live) => live,
+        Err(fault) => {
+            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
+            return Ended::Failed;
+        }
+    };
+    let answer = lease.own.run_step(&mut live, id).await;
+    context.settled().await;
+    match answer {
+        Ok(Some(Ok(step))) => {
+            lease.leave(live);
+            match step {
+                Step::Done => Ended::Done,
+                Step::Again => Ended::Again,
+                Step::Later => Ended::Later,
+            }
+        }
+        Ok(None) => Ended::Done,
+        Ok(Some(Err(error))) => {
+            let message = drivebay_observe::text::tame(&error.message, 1024);
+            tracing::warn!(backend = backend.name, work = id, message, "background step failed");
+            Ended::Failed
+        }
+        Err(fault) => {
+            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
+            backend.faulted(&lease, &fault);
+            Ended::Failed
+        }
+    }
+}

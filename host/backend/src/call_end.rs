@@ -1,0 +1,81 @@
+//! What the end of a call says of its generation. Pure. A code that a backend returned is an answer like any other
+//! and never held against it.
+
+use drivebay_error::CallError;
+use drivebay_sandbox::fault::FaultKind;
+
+/// How a call ended, as far as its generation is to blame.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallEnd {
+    /// With an answer or a refusal of the backend's own.
+    Well,
+    /// In a trap, a limit, a timeout or a malformed answer.
+    Bad,
+    /// For a reason of the host's or of the client's, which tells nothing about the backend.
+    Apart,
+}
+
+impl CallEnd {
+    /// What a call's end means; no error: it was answered.
+    pub const fn of(error: Option<&CallError>) -> Self {
+        match error {
+            None | Some(CallError::Refused(_)) => Self::Well,
+            Some(CallError::BadAnswer(_)) => Self::Bad,
+            Some(CallError::Fault(fault)) => match fault.kind {
+                FaultKind::Pool | FaultKind::Directory | FaultKind::Drained | FaultKind::Host => Self::Apart,
+                FaultKind::Trap
+                | FaultKind::Stack
+                | FaultKind::Cpu
+                | FaultKind::Wall
+                | FaultKind::Memory
+                | FaultKind::Tables
+                | FaultKind::Crossing
+                | FaultKind::Handles
+                | FaultKind::Answer
+                | FaultKind::Exit => Self::Bad,
+            },
+            Some(
+                CallError::Invalid(_)
+                | CallError::Unsupported(_)
+                | CallError::Busy(_)
+                | CallError::NotReady(_)
+                | CallError::Decided(_)
+                | CallError::NodeLost
+                | CallError::Deadline,
+            ) => Self::Apart,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use drivebay_sandbox::fault::Fault;
+
+    use super::*;
+    use drivebay_error::{NotReady, Refusal, RefusalCode};
+
+    fn fault(kind: FaultKind) -> CallError {
+        CallError::Fault(Fault::new(kind, ""))
+    }
+
+    #[test]
+    fn only_what_the_backend_does_is_held_against_it() {
+        use FaultKind as K;
+        let bad =
+            [K::Trap, K::Stack, K::Cpu, K::Wall, K::Memory, K::Tables, K::Crossing, K::Handles, K::Answer, K::Exit];
+        for kind in bad {
+            assert_eq!(CallEnd::of(Some(&fault(kind))), CallEnd::Bad, "{kind:?}");
+        }
+        for kind in [K::Pool, K::Directory, K::Drained, K::Host] {
+            assert_eq!(CallEnd::of(Some(&fault(kind))), CallEnd::Apart, "{kind:?}");
+        }
+        for code in [RefusalCode::Internal, RefusalCode::Unavailable, RefusalCode::Aborted, RefusalCode::NotFound] {
+            let refusal = Refusal { code, reason: None, message: "no".to_owned() };
+            assert_eq!(CallEnd::of(Some(&CallError::Refused(refusal))), CallEnd::Well, "{code:?}");
+        }
+        for error in [CallError::NodeLost, CallError::Deadline, CallError::NotReady(NotReady::Overloaded)] {
+            assert_eq!(CallEnd::of(Some(&error)), CallEnd::Apart, "{error:?}");
+        }
+        assert_eq!(CallEnd::of(None), CallEnd::Well);
+    }
+}

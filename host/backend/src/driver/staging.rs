@@ -1,0 +1,145 @@
+//! Making a generation beside the one that serves: reading, loading, keeping the component. All of it is a
+//! task of its own, whose end is a message.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::{Driver, Held, Message, keep, trust};
+use crate::component::Component;
+use crate::gate::{Refusal, RefusalId};
+use crate::lifecycle::{Candidate, Number, Why};
+use crate::loader::{self, Staging, Trust};
+use crate::refused::Refused;
+use crate::{Generation, environment};
+use drivebay_node::DirectoryGrant;
+use drivebay_policy::{BackendConfig, ComponentSource};
+use drivebay_sandbox::loading::Loader;
+use drivebay_sandbox::store::View;
+
+impl Driver {
+    pub(super) async fn stage(&mut self, number: Number, candidate: Candidate) {
+        self.held.insert(number, Held { recipe: candidate.recipe.clone(), generation: None });
+        let made = match self.configuration_for(&candidate).await {
+            Ok(config) => {
+                let is_known = self.machine.memory().good.as_ref().is_some_and(|good| good.recipe == candidate.recipe);
+                let serves = self.machine.active().is_some() || self.machine.memory().good.is_some();
+                let config = Arc::new(config);
+                let staging = self.prepare(&config, number, trust(candidate.why, is_known, serves));
+                staging.map(|staging| (config, staging)).map_err(|refused| refused.refusal())
+            }
+            Err(refusal) => Err(refusal),
+        };
+        let (own, backend, keep) = (self.own.clone(), Arc::clone(&self.backend), self.keep.clone());
+        let node = self.environment.node.clone();
+        self.backend.detach(async move {
+            let work = async {
+                let (config, staging) = made?;
+                let (generation, component) = make(&config, staging, &candidate.recipe.code).await?;
+                if let (Some(node), true) = (node, config.grants.node) {
+                    let known = backend.generation().map(|active| active.config.clone());
+                    node.register(&config.name, union(&config, known.as_deref())).await.map_err(|error| {
+                        Refusal::new(RefusalId::Surroundings, format!("node work cannot be set up: {error}"))
+                    })?;
+                }
+                let kept = tokio::task::spawn_blocking(move || keep.keep_component(&component)).await;
+                kept.map_err(|_| Refused::Interrupted.refusal())?;
+                Ok::<_, Refusal>(Arc::new(generation))
+            };
+            tokio::select! {
+                () = backend.closing() => {}
+                // The driver is gone only when the host shuts down.
+                made = work => drop(own.send(Message::Staged(number, made))),
+            }
+        });
+    }
+
+    /// The configuration that the candidate is made with.
+    async fn configuration_for(&self, candidate: &Candidate) -> Result<BackendConfig, Refusal> {
+        if candidate.why != Why::LastGood {
+            if self.recipe(&candidate.recipe.code) != candidate.recipe {
+                let words = "the configuration changed before it was looked at";
+                return Err(Refusal::new(RefusalId::Superseded, words));
+            }
+            return Ok((*self.config).clone());
+        }
+        let kept = self.keep.good().await.filter(|kept| kept.recipe == candidate.recipe);
+        let (Some(kept), Some(path)) = (kept, self.keep.component(&candidate.recipe.code)) else {
+            return Err(Refusal::new(RefusalId::Unreadable, "the last good component was not kept"));
+        };
+        let component = ComponentSource::File(path);
+        // Its signature was checked when it came; its digest is checked again.
+        let config = BackendConfig { component, signers: Vec::new(), ..self.config.giving(kept.given) };
+        if keep::fingerprint(&config.given()) != candidate.recipe.given {
+            let words = "the last good component had other settings, which are not kept because they may hold \
+                         secrets; put them or the component right";
+            return Err(Refusal::new(RefusalId::Unreadable, words));
+        }
+        Ok(config)
+    }
+
+    fn prepare(&mut self, config: &BackendConfig, number: Number, trust: Trust) -> Result<Staging, Refused> {
+        if config.grants.node && self.environment.node.is_none() {
+            let words = "node work is granted, and its process is not there: it can only be started before any \
+                         component is loaded; restart the host";
+            return Err(Refused::Surroundings(words.to_owned()));
+        }
+        // First, so that a directory that is not there is said to be that.
+        let files = environment::files(config, &self.jobs)?;
+        let in_force = self.environment.in_force.as_ref();
+        let given_up = |path: &Path| in_force.is_some_and(|it| !it.allows_writing(path));
+        if let Some(grant) = config.grants.directories.iter().find(|grant| grant.write && given_up(&grant.host)) {
+            let words = format!(
+                "{} is granted for writing, and the host has given up writing there when it started; restart the host",
+                grant.host.display()
+            );
+            return Err(Refused::Surroundings(words));
+        }
+        let loader = match &self.engine {
+            Some((limits, loader)) if *limits == config.limits => loader.clone(),
+            _ => Loader::new(&config.limits)?,
+        };
+        self.engine = Some((config.limits.clone(), loader.clone()));
+        let egress = environment::egress(config, number.to_string())?;
+        let shared = environment::Shared { files, egress };
+        let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
+        let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
+        Ok(Staging {
+            loader,
+            cache: self.environment.cache.clone(),
+            local: self.environment.local,
+            look,
+            around,
+            trust,
+        })
+    }
+}
+
+/// Reads the component and makes a generation of it, if it is still the one that was meant.
+async fn make(config: &Arc<BackendConfig>, staging: Staging, code: &str) -> Result<(Generation, Component), Refusal> {
+    let component = Component::read(&config.component, staging.local).await.map_err(|refused| refused.refusal())?;
+    if component.digest != code {
+        return Err(Refusal::new(RefusalId::Superseded, "the file changed before it was looked at"));
+    }
+    let generation = loader::stage(Arc::clone(config), staging, component.clone()).await;
+    Ok((generation.map_err(|refused| refused.refusal())?, component))
+}
+
+/// The directories of the generation that serves and of the next one: calls of both may be under way.
+fn union(next: &BackendConfig, active: Option<&BackendConfig>) -> Vec<DirectoryGrant> {
+    let of = |config: &BackendConfig| {
+        let grants = config.grants.directories.iter();
+        let grants = grants.map(|grant| DirectoryGrant {
+            host: grant.host.clone(),
+            guest: grant.guest.clone(),
+            write: grant.write,
+        });
+        grants.collect::<Vec<_>>()
+    };
+    let mut all = of(next);
+    for grant in active.map(of).unwrap_or_default() {
+        if all.iter().all(|other| other.guest != grant.guest) {
+            all.push(grant);
+        }
+    }
+    all
+}

@@ -1,0 +1,98 @@
+//! What a generation finds around it, made from a configuration: state, directories, log, node work. Opens
+//! what is granted and nothing else; decides nothing about when.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+
+use super::refused::Refused;
+use drivebay_confine::InForce;
+use drivebay_egress::{Egress, Subject, TlsError};
+use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
+use drivebay_node::Node;
+use drivebay_observe::GuestLog;
+use drivebay_policy::BackendConfig;
+use drivebay_sandbox::cache::CodeCache;
+use drivebay_sandbox::store::{Surroundings, View};
+use drivebay_state::{Namespace, Quota, Store};
+
+/// What all backends of a host share.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// The component that is built into the program and that configurations call `local`.
+    pub local: &'static [u8],
+    /// The durable state.
+    pub store: Arc<dyn Store>,
+    /// Compiled code; none: the directory cannot be used, so code is compiled at every start.
+    pub cache: Option<Arc<CodeCache>>,
+    /// Where components are kept that may be needed again; none: nowhere.
+    pub components: Option<PathBuf>,
+    /// The helper for node work; none: not possible here (no root), or nobody needs it.
+    pub node: Option<Node>,
+    /// What the kernel keeps from this process; none: it was not confined.
+    pub in_force: Option<Arc<InForce>>,
+}
+
+/// The granted directories, with the jobs in them.
+pub(super) fn files(config: &BackendConfig, jobs: &Jobs) -> Result<Files, Refused> {
+    let grants = config.grants.directories.iter().map(|grant| files::DirectoryGrant {
+        host: grant.host.clone(),
+        guest: grant.guest.clone(),
+        access: if grant.write { files::Access::ReadWrite } else { files::Access::ReadOnly },
+    });
+    let grants: Vec<_> = grants.collect();
+    let directories = Directories::new(&grants).map_err(|e| Refused::Surroundings(e.to_string()))?;
+    Ok(Files::new(directories, jobs.clone(), files::View::Active))
+}
+
+/// What a generation may send over HTTP; what it is looked at with and what it serves with share it.
+pub(super) fn egress(config: &BackendConfig, generation: String) -> Result<Arc<Egress>, Refused> {
+    let subject = Subject { backend: config.name.clone(), generation };
+    let (grants, limits) = (&config.grants, config.limits.http.clone());
+    let egress = Egress::new(subject, &grants.http, grants.http_mode, limits);
+    let wrong = |error: TlsError| Refused::Surroundings(format!("HTTP is granted with what cannot be used: {error}"));
+    egress.map(Arc::new).map_err(wrong)
+}
+
+/// The jobs of a backend; all its generations share them.
+pub(super) fn jobs(config: &BackendConfig) -> Jobs {
+    let limits = JobLimits { running: config.limits.jobs, ..JobLimits::default() };
+    Jobs::new(&config.name, limits, Programs::system())
+}
+
+/// What the views of one generation share.
+pub(super) struct Shared {
+    pub files: Files,
+    pub egress: Arc<Egress>,
+}
+
+pub(super) fn surroundings(
+    config: &BackendConfig,
+    environment: &Environment,
+    shared: &Shared,
+    view: View,
+) -> Result<Surroundings, Refused> {
+    let quota = Quota { bytes: config.limits.state, ..Quota::default() };
+    let state = Namespace::new(Arc::clone(&environment.store), &config.name, quota)
+        .map_err(|e| Refused::Surroundings(e.to_string()))?;
+    let seen = match view {
+        View::Full => files::View::Active,
+        View::ReadOnly => files::View::ReadOnly,
+    };
+    Ok(Surroundings {
+        backend: config.name.clone(),
+        log: GuestLog::new(&config.name, config.limits.log_rate, config.limits.log_burst),
+        settings: config.settings.clone(),
+        state: if view == View::Full { state } else { state.read_only() },
+        files: shared.files.with_view(seen),
+        egress: Arc::clone(&shared.egress),
+        node: environment.node.clone().filter(|_| config.grants.node && view == View::Full),
+        directories: config.grants.directories.clone(),
+        host_id: environment.store.store_id().to_owned(),
+        node_id: config.node_id.clone(),
+        limits: config.limits.clone(),
+        view,
+        ending: Notify::new(),
+    })
+}

@@ -1,0 +1,149 @@
+//! A look at a component with a backend's settings and grants: everything that loading finds, without
+//! serving. It changes nothing (storage is shown read-only) and runs no recovery and no background
+//! work, so that a component can be looked at beside the host that serves it.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+
+use super::Backend;
+use super::component::Component;
+use super::environment::{Environment, Shared, egress, files, jobs, surroundings};
+use super::facts::{FactError, Facts, Given, lacking};
+use super::generation::{Generation, Parts};
+use super::loader::{self, answered, ask};
+use super::refused::Refused;
+use drivebay_contract::bindings::exports::drivebay::backend::identity::{Description, Need};
+use drivebay_contract::{Exports, Feature};
+use drivebay_observe::text::tame;
+use drivebay_policy::BackendConfig;
+use drivebay_sandbox::loading::{Loader, Shape};
+use drivebay_sandbox::store::View;
+
+/// What was found.
+#[derive(Debug)]
+pub struct Inspection {
+    /// Bytes of the component.
+    pub size: usize,
+    /// SHA-256, in hexadecimal.
+    pub digest: String,
+    /// Its interfaces; none: it is no component.
+    pub shape: Option<Shape>,
+    /// What it says of itself; none: it could not be asked.
+    pub described: Option<Described>,
+    /// Why it would not be loaded; none: it would be.
+    pub refused: Option<Refused>,
+}
+
+/// What a component says of itself.
+#[derive(Debug)]
+pub struct Described {
+    /// The backend as it would stand before its first call, also where only grants are missing. It
+    /// answers what is answered from facts and does no work.
+    pub backend: Arc<Backend>,
+    /// The grants it asks for.
+    pub wants: Vec<Wanted>,
+    /// Features that this host does not know.
+    pub unknown_features: Vec<String>,
+}
+
+/// A grant that a component asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// Which, with how to give it.
+    pub grant: String,
+    /// Whether it is loaded without.
+    pub need: WantedNeed,
+    /// Its own reason.
+    pub why: String,
+    /// Whether the configuration gives it.
+    pub given: bool,
+}
+
+/// Whether a component can live without a grant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum WantedNeed {
+    /// It is not loaded without.
+    Required,
+    /// The calls that use it fail without; all else works.
+    Optional,
+}
+
+/// Looks at the component of a configuration.
+///
+/// # Errors
+/// When there is nothing to look at: the file cannot be read.
+pub async fn inspect(config: BackendConfig, environment: &Environment) -> Result<Inspection, Refused> {
+    let Component { bytes, digest } = Component::read(&config.component, environment.local).await?;
+    let mut seen = Inspection { size: bytes.len(), digest, shape: None, described: None, refused: None };
+    seen.refused = look(config, environment, bytes, &mut seen).await.err();
+    Ok(seen)
+}
+
+async fn look(
+    config: BackendConfig,
+    environment: &Environment,
+    bytes: Bytes,
+    seen: &mut Inspection,
+) -> Result<(), Refused> {
+    let loaded = Loader::new(&config.limits)?.load(bytes, seen.digest.clone(), None).await?;
+    seen.shape = Some(loaded.shape);
+    let program = loaded.linked?;
+    loader::check_pin(&config, &seen.digest)?;
+    let own = loader::own_exports(&program)?;
+    let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
+    let shared = Shared { files: files(&config, &jobs(&config))?, egress: egress(&config, "check".to_owned())? };
+    let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
+    let mut live = ask(&around, &program, "describe").await?;
+    loader::check_types(&mut live, &exports)?;
+    let said = answered("describe", own.describe(&mut live).await)?;
+    let given = Given::of(&config);
+    let (wants, unknown_features) = (wants(&said, given), unknown_features(&said));
+    let (facts, missing) = facts(said, &exports, given)?;
+    let mut live = ask(&around, &program, "get-node").await?;
+    let node = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
+    let facts = match node {
+        Some(node) => facts.with_node(answered("get-node", Ok(node))?, given)?,
+        None => facts,
+    };
+    let (digest, config) = (seen.digest.clone(), Arc::new(config));
+    let parts =
+        Parts { digest, facts, exports, own, look: Arc::clone(&around), around, program, config: Arc::clone(&config) };
+    let (backend, generation) = (Backend::new(config), Generation::new(parts));
+    backend.current.store(Some(Arc::new(generation)));
+    seen.described = Some(Described { backend: Arc::new(backend), wants, unknown_features });
+    missing.map_or(Ok(()), |error| Err(error.into()))
+}
+
+/// The facts, also of a component that lacks grants; and the words on those.
+fn facts(said: Description, exports: &Exports, given: Given<'_>) -> Result<(Facts, Option<FactError>), FactError> {
+    let undemanding = Description { wants: Vec::new(), ..said.clone() };
+    match Facts::new(said, exports.present().collect(), given) {
+        Ok(facts) => Ok((facts, None)),
+        Err(missing @ FactError::Grants(_)) => {
+            Ok((Facts::new(undemanding, exports.present().collect(), given)?, Some(missing)))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+fn wants(said: &Description, given: Given<'_>) -> Vec<Wanted> {
+    let nothing = Given { directories: &[], http: &[], node: false, node_id: None };
+    said.wants
+        .iter()
+        .map(|want| Wanted {
+            // Said as if nothing were given, so that what is given has words, too.
+            grant: tame(&lacking(&want.grant, nothing).unwrap_or_default(), 512),
+            need: match want.need {
+                Need::Required => WantedNeed::Required,
+                Need::Optional => WantedNeed::Optional,
+            },
+            why: tame(&want.why, 512),
+            given: lacking(&want.grant, given).is_none(),
+        })
+        .collect()
+}
+
+fn unknown_features(said: &Description) -> Vec<String> {
+    said.features.iter().filter(|name| Feature::from_name(name).is_none()).map(|name| tame(name, 80)).collect()
+}

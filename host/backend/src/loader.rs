@@ -1,0 +1,197 @@
+//! From a component's bytes to a generation: checks, compiling, describing. Every refusal has words
+//! that say what to do. Changes nothing of what is served.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use super::call_id;
+use super::component::{Component, read_file};
+use super::facts::{Facts, Given};
+use super::generation::{Generation, Parts};
+use super::refused::Refused;
+use super::signature::{self, Claim, SignatureError};
+use drivebay_contract::Exports;
+use drivebay_observe::text::tame;
+use drivebay_policy::limits::Duty;
+use drivebay_policy::{BackendConfig, ComponentSource, HttpMode};
+use drivebay_sandbox::answer::Answer;
+use drivebay_sandbox::cache::CodeCache;
+use drivebay_sandbox::context::CallContext;
+use drivebay_sandbox::fault::Fault;
+use drivebay_sandbox::instance::{Live, Program};
+use drivebay_sandbox::loading::{Loader, Shape};
+use drivebay_sandbox::own::OwnExports;
+use drivebay_sandbox::store::Surroundings;
+
+/// Bytes of those that quote the component.
+const QUOTED: usize = 512;
+
+/// What a generation is made from.
+pub(super) struct Staging {
+    pub loader: Loader,
+    pub cache: Option<Arc<CodeCache>>,
+    /// The component that configurations call `local`.
+    pub local: &'static [u8],
+    /// For the look before activation: nothing can be changed.
+    pub look: Arc<Surroundings>,
+    /// For serving.
+    pub around: Arc<Surroundings>,
+    /// What is asked of it before it may serve.
+    pub trust: Trust,
+}
+
+/// What is asked of a component before it may serve, beyond who it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Trust {
+    /// Whether it is well, and whether the storage can be reached with it.
+    Nothing,
+    /// Whether it is well: nothing serves yet, and a storage that is away is no reason not to begin.
+    First,
+    /// It has served before.
+    Known,
+}
+
+/// Makes a generation of a component.
+pub(super) async fn stage(
+    config: Arc<BackendConfig>,
+    staging: Staging,
+    component: Component,
+) -> Result<Generation, Refused> {
+    let Component { bytes, digest } = component;
+    check_pin(&config, &digest)?;
+    let claim = check_signature(&config, &digest).await?;
+    let Staging { loader, cache, local: _, look, around, trust } = staging;
+    let program = loader.load(bytes, digest.clone(), cache).await?.linked?;
+    let own = own_exports(&program)?;
+    let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
+    let facts = facts(&config, &look, &program, &own, &exports).await?;
+    warn_of_http(&config, &program);
+    if let Some((path, claim)) = claim
+        && (claim.name != facts.name || claim.version != facts.version)
+    {
+        let source = SignatureError::Format(format!("it is for {} {}", claim.name, claim.version));
+        return Err(Refused::Signature { path, source });
+    }
+    try_out(&look, &program, &own, trust).await?;
+    Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
+}
+
+/// The engine's words on types, which quote the component's names.
+pub(super) fn types(words: &str) -> Refused {
+    Refused::Types(tame(words, QUOTED))
+}
+
+/// Whether every interface that it exports has the contract's types. The first call would find out, but only then.
+pub(super) fn check_types(live: &mut Live, exports: &Exports) -> Result<(), Refused> {
+    let checked = live.check(|store, instance| exports.check_types(store, instance));
+    checked.map_err(|e| types(&format!("{}: {:#}", e.interface, e.cause)))
+}
+
+/// Says what the operator may not expect of the grants for HTTP.
+fn warn_of_http(config: &BackendConfig, program: &Program) {
+    let backend = config.name.as_str();
+    if config.grants.http_mode == HttpMode::Report {
+        tracing::warn!(backend, "http-mode is report: HTTP requests that are not granted are let through, and said");
+    } else if config.grants.http.is_empty() && Shape::of_program(program).sends_http() {
+        tracing::warn!(backend, "the component sends HTTP requests, and no origin is granted: all will be refused");
+    }
+}
+
+/// The exports that the host calls.
+pub(super) fn own_exports(program: &Program) -> Result<OwnExports, Refused> {
+    OwnExports::find(program).map_err(|error| {
+        let exports = Shape::of_program(program).exports;
+        let other = exports.iter().find(|name| name.starts_with("drivebay:backend/") && !name.ends_with("@0.1.0"));
+        match other {
+            Some(other) => Refused::Contract(other.clone()),
+            None => Refused::NoBackend(tame(&format!("{error:#}"), QUOTED)),
+        }
+    })
+}
+
+/// Asks whether it is well and can reach its storage.
+async fn try_out(look: &Arc<Surroundings>, program: &Program, own: &OwnExports, trust: Trust) -> Result<(), Refused> {
+    if trust != Trust::Known {
+        let mut live = ask(look, program, "self-test").await?;
+        let said = own.self_test(&mut live).await.map_err(|fault| Refused::Fault { call: "self-test", fault })?;
+        said.map_or(Ok(()), |said| answered("self-test", Ok(said)))?;
+    }
+    if trust == Trust::Nothing {
+        let mut live = ask(look, program, "probe").await?;
+        answered("probe", own.probe(&mut live).await)?;
+    }
+    Ok(())
+}
+
+/// A signature's or a key's file; what is no text is no signature either.
+async fn text_of(path: &Path) -> std::io::Result<String> {
+    let file = path.to_owned();
+    let bytes = tokio::task::spawn_blocking(move || read_file(&file)).await.map_err(std::io::Error::other)??;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// The signature that the configuration demands, checked as far as the bytes go; and where it lies.
+async fn check_signature(config: &BackendConfig, digest: &str) -> Result<Option<(String, Claim)>, Refused> {
+    let ComponentSource::File(component) = &config.component else { return Ok(None) };
+    if config.signers.is_empty() {
+        return Ok(None);
+    }
+    let path = signature::beside(component);
+    let name = path.display().to_string();
+    let text = match text_of(&path).await {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Refused::Unsigned(name)),
+        Err(source) => return Err(Refused::Unreadable { path: name, source }),
+    };
+    let mut signers = Vec::new();
+    for path in &config.signers {
+        let key = text_of(path).await;
+        let key = key.map_err(|source| Refused::Unreadable { path: path.display().to_string(), source })?;
+        signers.push(key);
+    }
+    match signature::verify(&text, digest, &signers) {
+        Ok(claim) => Ok(Some((name, claim))),
+        Err(source) => Err(Refused::Signature { path: name, source }),
+    }
+}
+
+/// Whether the operator allows this very component.
+pub(super) fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refused> {
+    match &config.digest {
+        Some(pinned) if pinned.strip_prefix("sha256:").is_none_or(|hex| !hex.eq_ignore_ascii_case(digest)) => {
+            Err(Refused::Digest { found: digest.to_owned(), pinned: pinned.clone() })
+        }
+        _ => Ok(()),
+    }
+}
+
+async fn facts(
+    config: &BackendConfig,
+    around: &Arc<Surroundings>,
+    program: &Program,
+    own: &OwnExports,
+    exports: &Exports,
+) -> Result<Facts, Refused> {
+    let given = Given::of(config);
+    let mut live = ask(around, program, "describe").await?;
+    check_types(&mut live, exports)?;
+    let said = answered("describe", own.describe(&mut live).await)?;
+    let facts = Facts::new(said, exports.present().collect(), given)?;
+    let mut live = ask(around, program, "get-node").await?;
+    let said = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
+    match said {
+        Some(said) => Ok(facts.with_node(answered("get-node", Ok(said))?, given)?),
+        None => Ok(facts),
+    }
+}
+
+pub(super) async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'static str) -> Result<Live, Refused> {
+    let wall = around.limits.wall.of(Duty::Load);
+    let context = Arc::new(CallContext::new(call_id::next(), call, Duty::Load, wall));
+    program.instantiate(around, &context).await.map_err(|fault| Refused::Fault { call, fault })
+}
+
+pub(super) fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
+    let answer = answer.map_err(|fault| Refused::Fault { call, fault })?;
+    answer.map_err(|error| Refused::Refusal { call, message: tame(&error.message, 1024) })
+}

@@ -1,0 +1,130 @@
+//! What is known of every RPC without looking at a request.
+//!
+//! The facts are generated from the descriptors and the table of the bridge; this file gives them
+//! names. Rules about RPCs (locks, classes) do not belong here but to the rows of `rpc`.
+
+use super::bridge::{Interface, Method};
+use drivebay_proto::SecretField;
+
+/// One row of the generated table.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct MethodFacts {
+    pub(super) service: &'static str,
+    pub(super) name: &'static str,
+    pub(super) path: &'static str,
+    pub(super) streaming: bool,
+    pub(super) alpha: bool,
+    pub(super) behind: Option<(Interface, &'static str)>,
+    pub(super) secret_fields: &'static [SecretField],
+}
+
+/// The enum of all RPCs. A row: variant, service, name, path, whether it streams, whether it is
+/// experimental, the interface and the function behind it, and the secret fields of its request.
+macro_rules! methods {
+    ($($method:ident: $service:literal, $name:literal, $path:literal, $streaming:literal, $alpha:literal,
+       $behind:expr, [$(($field:literal, $shape:ident, $sensitivity:ident),)*];)*) => {
+        /// An RPC that the host serves.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum Method {
+            $(#[doc = $path] $method,)*
+        }
+
+        impl Method {
+            /// All of them, service by service.
+            pub const ALL: [Self; [$($name),*].len()] = [$(Self::$method),*];
+
+            pub(super) const fn facts(self) -> crate::method::MethodFacts {
+                match self {
+                    $(Self::$method => crate::method::MethodFacts {
+                        service: $service,
+                        name: $name,
+                        path: $path,
+                        streaming: $streaming,
+                        alpha: $alpha,
+                        behind: $behind,
+                        secret_fields: &[$(drivebay_proto::SecretField {
+                            path: $field,
+                            shape: drivebay_proto::SecretShape::$shape,
+                            sensitivity: drivebay_proto::Sensitivity::$sensitivity,
+                        }),*],
+                    },)*
+                }
+            }
+
+            /// Finds an RPC by its HTTP path.
+            pub fn from_path(path: &str) -> Option<Self> {
+                match path {
+                    $($path => Some(Self::$method),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+pub(super) use methods;
+
+impl Method {
+    /// The service's full name, for example `csi.v1.Controller`.
+    pub const fn service(self) -> &'static str {
+        self.facts().service
+    }
+
+    /// The RPC's name within its service, for example `CreateVolume`.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The HTTP path, for example `/csi.v1.Controller/CreateVolume`.
+    pub const fn path(self) -> &'static str {
+        self.facts().path
+    }
+
+    /// Whether the answer is a stream of messages.
+    pub const fn streaming(self) -> bool {
+        self.facts().streaming
+    }
+
+    /// Whether the RPC or its service is marked experimental.
+    pub const fn alpha(self) -> bool {
+        self.facts().alpha
+    }
+
+    /// The interface whose function answers it; none where the host answers from facts.
+    pub const fn interface(self) -> Option<Interface> {
+        match self.facts().behind {
+            Some((interface, _)) => Some(interface),
+            None => None,
+        }
+    }
+
+    /// The function that answers it, with its interface.
+    pub(super) const fn function(self) -> Option<(Interface, &'static str)> {
+        self.facts().behind
+    }
+
+    /// The fields of the request that must not be shown, nested ones included.
+    pub const fn secret_fields(self) -> &'static [SecretField] {
+        self.facts().secret_fields
+    }
+}
+
+impl std::fmt::Display for Method {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.service(), self.name())
+    }
+}
+
+impl Interface {
+    /// Its name within the package, for example `volume-listing`.
+    pub fn short_name(self) -> &'static str {
+        let name = self.name();
+        let (_, name) = name.split_once('/').unwrap_or(("", name));
+        name.split_once('@').map_or(name, |(name, _)| name)
+    }
+}
+
+impl std::fmt::Display for Interface {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
+    }
+}

@@ -1,0 +1,150 @@
+//! The only place that makes a gRPC status of a call. The code follows from what is known of the outcome,
+//! because clients act on it: a code that they take for final makes them forget a volume that may
+//! exist (`Outcome::Unknown` on a CSI call is therefore never INTERNAL or UNKNOWN; D5).
+
+use tonic::{Code, Status};
+
+use super::{CallError, Decision, NotReady, RefusalCode, Unsupported};
+use drivebay_contract::{InvalidKind, Method};
+use drivebay_observe::text::tame;
+use drivebay_sandbox::fault::FaultKind;
+
+/// Longest message that is sent, in bytes: it travels in a header.
+const MESSAGE: usize = 2048;
+
+/// How an RPC's failures are read by its clients.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Family {
+    /// A CSI call, or an add-on call, that changes something.
+    Changing,
+    /// A call that only reads: nothing can have been left behind.
+    Reading,
+    /// Replication: unclassified failures are UNKNOWN.
+    Replication,
+}
+
+/// The family of an RPC.
+pub fn family(method: Method, reads: bool) -> Family {
+    if method.service() == "replication.Controller" {
+        Family::Replication
+    } else if reads {
+        Family::Reading
+    } else {
+        Family::Changing
+    }
+}
+
+/// The code of a failure. Total: every failure of every family has one.
+pub const fn code(family: Family, error: &CallError) -> Code {
+    match error {
+        CallError::Invalid(invalid) => match invalid.kind {
+            InvalidKind::Argument => Code::InvalidArgument,
+            InvalidKind::Range => Code::OutOfRange,
+            InvalidKind::Unsupported => Code::Unimplemented,
+        },
+        CallError::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => Code::Unimplemented,
+        CallError::Busy(_) => Code::Aborted,
+        // Never RESOURCE_EXHAUSTED: the provisioner reads that as "no space" and reschedules.
+        CallError::NotReady(
+            NotReady::NotLoaded(_)
+            | NotReady::Recovering(_)
+            | NotReady::Closed(_)
+            | NotReady::Overloaded
+            | NotReady::ShuttingDown
+            | NotReady::Broken(_)
+            | NotReady::Node(_),
+        ) => Code::Unavailable,
+        CallError::Decided(Decision::AlreadyExists(_)) => Code::AlreadyExists,
+        CallError::Decided(Decision::FailedPrecondition(_)) => Code::FailedPrecondition,
+        CallError::Decided(Decision::NotFound(_)) => Code::NotFound,
+        CallError::Refused(refusal) => refused(family, refusal.code),
+        CallError::Fault(fault) => faulted(family, fault.kind),
+        CallError::BadAnswer(_) => faulted(family, FaultKind::Trap),
+        CallError::NodeLost => match family {
+            Family::Changing | Family::Reading => Code::Unavailable,
+            Family::Replication => Code::Unknown,
+        },
+        CallError::Deadline => Code::DeadlineExceeded,
+    }
+}
+
+/// Replication has no INTERNAL: what fits no other code is UNKNOWN there.
+const fn refused(family: Family, code: RefusalCode) -> Code {
+    match code {
+        RefusalCode::Internal if matches!(family, Family::Replication) => Code::Unknown,
+        RefusalCode::InvalidArgument => Code::InvalidArgument,
+        RefusalCode::NotFound => Code::NotFound,
+        RefusalCode::AlreadyExists => Code::AlreadyExists,
+        RefusalCode::FailedPrecondition => Code::FailedPrecondition,
+        RefusalCode::ResourceExhausted => Code::ResourceExhausted,
+        RefusalCode::OutOfRange => Code::OutOfRange,
+        RefusalCode::Aborted => Code::Aborted,
+        RefusalCode::Unauthenticated => Code::Unauthenticated,
+        RefusalCode::PermissionDenied => Code::PermissionDenied,
+        RefusalCode::Unavailable => Code::Unavailable,
+        RefusalCode::Unimplemented => Code::Unimplemented,
+        RefusalCode::Internal => Code::Internal,
+    }
+}
+
+const fn faulted(family: Family, kind: FaultKind) -> Code {
+    match (kind, family) {
+        (FaultKind::Pool | FaultKind::Directory, _) => Code::Unavailable,
+        (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
+        (_, Family::Replication) => Code::Unknown,
+        (_, Family::Changing) => Code::Unavailable,
+        (_, Family::Reading) => Code::Internal,
+    }
+}
+
+/// The status for a client: the words of the failure without details of the host, and the call's
+/// id, under which the log has the cause. Never empty (E-01), no details (E-02).
+pub fn of(family: Family, error: &CallError, call: &str) -> Status {
+    let words = tame(&error.to_string(), MESSAGE);
+    let words = if words.trim().is_empty() { "the backend gave no reason".to_owned() } else { words };
+    Status::new(code(family, error), format!("{words} (call {call})"))
+}
+
+/// A code as gRPC writes it, for metrics.
+pub const fn word(code: Code) -> &'static str {
+    match code {
+        Code::Ok => "OK",
+        Code::Cancelled => "CANCELLED",
+        Code::Unknown => "UNKNOWN",
+        Code::InvalidArgument => "INVALID_ARGUMENT",
+        Code::DeadlineExceeded => "DEADLINE_EXCEEDED",
+        Code::NotFound => "NOT_FOUND",
+        Code::AlreadyExists => "ALREADY_EXISTS",
+        Code::PermissionDenied => "PERMISSION_DENIED",
+        Code::ResourceExhausted => "RESOURCE_EXHAUSTED",
+        Code::FailedPrecondition => "FAILED_PRECONDITION",
+        Code::Aborted => "ABORTED",
+        Code::OutOfRange => "OUT_OF_RANGE",
+        Code::Unimplemented => "UNIMPLEMENTED",
+        Code::Internal => "INTERNAL",
+        Code::Unavailable => "UNAVAILABLE",
+        Code::DataLoss => "DATA_LOSS",
+        Code::Unauthenticated => "UNAUTHENTICATED",
+    }
+}
+
+/// A method or service that does not exist.
+pub fn unknown_method(path: &str) -> Status {
+    Status::new(Code::Unimplemented, format!("there is no method {}", tame(path, 256)))
+}
+
+/// A backend that an operator names and the host does not have.
+pub fn unknown_backend(name: &str, known: &[String]) -> Status {
+    let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+    Status::new(Code::NotFound, format!("there is no backend \"{}\"; there are: {known}", tame(name, 256)))
+}
+
+/// An operator's request that breaks a rule.
+pub fn malformed(words: &'static str) -> Status {
+    Status::new(Code::InvalidArgument, words)
+}
+
+/// A request that is no gRPC call.
+pub fn not_grpc(words: &'static str) -> Status {
+    Status::new(Code::InvalidArgument, words)
+}

@@ -1,0 +1,180 @@
+//! The directories that the operator granted to a backend, and the only way to a file in them.
+//!
+//! Every path is opened by the kernel beneath the grant's descriptor, without links, so that no
+//! check can be outrun by a rename; nothing else of this module may open by a path. A granted
+//! directory is opened anew for each piece of work and let go after it: held open, a file system
+//! could not be unmounted, and what is mounted in its place would not be noticed.
+
+use super::{
+    error::{FileError, FileErrorCode},
+    granted::Granted,
+    path::GuestPath,
+    place::{Intent, Place, open_beneath},
+};
+use rustix::{
+    fs::{CWD, Mode, OFlags, ResolveFlags},
+    io::Errno,
+};
+use std::{fs::File, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+
+/// What is tried with a granted directory.
+const OPEN: &str = "open the granted directory";
+
+/// What a grant allows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Reading and changing.
+    ReadWrite,
+    /// Reading.
+    ReadOnly,
+}
+
+/// A directory that the operator gives to a backend.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct DirectoryGrant {
+    /// Where it is on this host. Links in it are the operator's and are followed once, at the start.
+    pub host: PathBuf,
+    /// What the component calls it, for example `/pool`.
+    pub guest: String,
+    /// What may be done in it.
+    pub access: Access,
+}
+
+/// One granted directory, for as long as it is granted.
+#[derive(Debug)]
+struct Grant {
+    /// Where it is, without links.
+    host: PathBuf,
+    guest: GuestPath,
+    access: Access,
+}
+
+impl Grant {
+    fn new(grant: &DirectoryGrant) -> Result<Self, FileError> {
+        let guest = GuestPath::parse(&grant.guest)?;
+        let host = grant.host.canonicalize().map_err(|e| FileError::io(&e, OPEN, &grant.guest))?;
+        let grant = Self { host, guest, access: grant.access };
+        grant.open()?;
+        Ok(grant)
+    }
+
+    /// Opens it as it is now. A link that took the place of a directory on the way leads nowhere:
+    /// with nested grants the component could have put it there.
+    fn open(&self) -> Result<Arc<Granted>, FileError> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
+        let root = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), resolve)
+            .map_err(|e| FileError::system(e, OPEN, &self.guest.text()))?;
+        Ok(Arc::new(Granted::new(self.guest.clone(), root)))
+    }
+}
+
+/// A path with the grant that it falls under.
+#[derive(Debug)]
+pub(super) struct Resolved {
+    pub(super) grant: Arc<Granted>,
+    /// The names below the granted directory; empty: the directory itself.
+    pub(super) names: Vec<String>,
+    /// The plain form of the path, for messages.
+    pub(super) guest: String,
+    trailing_slash: bool,
+}
+
+impl Resolved {
+    /// The path as a directory, open.
+    pub(super) fn open_directory(&self) -> Result<OwnedFd, FileError> {
+        self.open_names(&self.names).map_err(|e| FileError::opening(e, &self.guest))
+    }
+
+    /// The path if it is a directory, otherwise the directory of the file that it names.
+    pub(super) fn open_nearest(&self) -> Result<OwnedFd, FileError> {
+        let parents = self.names.split_last().map(|(_, parents)| parents);
+        match (self.open_names(&self.names), parents) {
+            (Err(Errno::NOTDIR), Some(parents)) if !self.trailing_slash => {
+                self.open_names(parents).map_err(|e| FileError::opening(e, &self.guest))
+            }
+            (other, _) => other.map_err(|e| FileError::opening(e, &self.guest)),
+        }
+    }
+
+    fn open_names(&self, names: &[String]) -> rustix::io::Result<OwnedFd> {
+        let below = if names.is_empty() { ".".to_owned() } else { names.join("/") };
+        open_beneath(self.grant.root(), &below, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())
+    }
+}
+
+/// The grants of one backend.
+#[derive(Debug, Default)]
+pub struct Directories {
+    /// Longest guest path first, so that the first match is the nearest.
+    grants: Vec<Grant>,
+}
+
+impl Directories {
+    /// Every granted directory must be there now. Two grants under one guest path are `Invalid`.
+    pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
+        let mut known: Vec<Grant> = Vec::with_capacity(grants.len());
+        for grant in grants {
+            let grant = Grant::new(grant)?;
+            if known.iter().any(|other| other.guest.names == grant.guest.names) {
+                return Err(FileError::at(FileErrorCode::Invalid, &grant.guest.text(), "granted twice"));
+            }
+            known.push(grant);
+        }
+        known.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
+        Ok(Self { grants: known })
+    }
+
+    /// Opens a regular file. Writing and making need a writable grant.
+    pub fn open(&self, path: &str, intent: Intent) -> Result<File, FileError> {
+        let access = match intent {
+            Intent::Read => Access::ReadOnly,
+            Intent::Write | Intent::Create => Access::ReadWrite,
+        };
+        self.place(path, access)?.open(intent)
+    }
+
+    /// Refuses when there is no grant at all.
+    pub(super) fn check_granted(&self) -> Result<(), FileError> {
+        if self.grants.is_empty() {
+            return Err(FileError::new(FileErrorCode::NotGranted, "no directory is granted to this backend"));
+        }
+        Ok(())
+    }
+
+    /// The nearest grant that `path` falls under, if it allows `access`.
+    pub(super) fn resolve(&self, path: &str, access: Access) -> Result<Resolved, FileError> {
+        self.check_granted()?;
+        let parsed = GuestPath::parse(path)?;
+        let found = self.grants.iter().find_map(|grant| Some((grant, parsed.beneath(&grant.guest)?)));
+        let Some((grant, names)) = found else {
+            return Err(FileError::at(FileErrorCode::NotAllowed, path, "lies in no granted directory"));
+        };
+        if access == Access::ReadWrite && grant.access == Access::ReadOnly {
+            return Err(FileError::at(FileErrorCode::NotAllowed, path, "the directory is granted for reading only"));
+        }
+        Ok(Resolved {
+            grant: grant.open()?,
+            names: names.to_vec(),
+            guest: parsed.text(),
+            trailing_slash: parsed.trailing_slash,
+        })
+    }
+
+    /// The directory and the name of a file, which need not exist.
+    pub(super) fn place(&self, path: &str, access: Access) -> Result<Place, FileError> {
+        let resolved = self.resolve(path, access)?;
+        if resolved.trailing_slash || resolved.names.is_empty() {
+            return Err(FileError::at(FileErrorCode::Invalid, path, "names a directory, not a file"));
+        }
+        Place::new(&resolved.grant, &resolved.names)
+    }
+
+    /// The granted directories that may be changed, each opened or the reason why it cannot be.
+    pub(super) fn writable(&self) -> impl Iterator<Item = Result<Arc<Granted>, FileError>> {
+        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite).map(Grant::open)
+    }
+}
+
+#[cfg(test)]
+mod tests;

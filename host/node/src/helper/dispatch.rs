@@ -1,0 +1,153 @@
+//! From a request to the work: who may, in which turn, on which ledger.
+//!
+//! Owns the order of the checks that all operations share. It must not do the work itself. Requests
+//! are checked here although the host did so too: this process has the rights that the other gave up.
+
+use std::sync::Arc;
+
+use super::engine::{Engine, Scope};
+use super::journal::Durability;
+use super::ledger::{Entry, Ledger, Record};
+use super::ops::mount::Wanted;
+use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
+use super::recover::{abandon, recover, settle};
+use super::turns::VolumeKey;
+use crate::error::{ErrorCode, NodeError};
+use crate::protocol::{Answer, Caller, LedgerEntry, Operation, Publication, Request};
+
+/// Longer than any id that CSI lets through.
+const LONGEST_NAME: usize = 1024;
+const MOST_OPTIONS: usize = 64;
+
+/// Does what a request asks for.
+pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer, NodeError> {
+    let Request { caller, operation } = request;
+    match operation {
+        Operation::Register { directories } => engine.register(&caller.backend, directories).map(|()| Answer::Done),
+        Operation::ListEntries { volume } => {
+            engine.grants(&caller.backend)?;
+            Ok(Answer::Entries(list(engine, caller, volume.as_deref())))
+        }
+        Operation::Acknowledge { publication } => acknowledge(engine, caller, publication.as_ref()),
+        Operation::Abandon => abandon(engine, &caller.backend, &caller.call).map(|()| Answer::Done),
+        Operation::Forget { volume, path } => {
+            let record = Record::Forget { backend: caller.backend.clone(), volume: volume.clone(), path: path.clone() };
+            engine.write(Durability::Synced, |_| record).map(|()| Answer::Done)
+        }
+        Operation::Publications { volume } => publications(engine, caller, volume.as_deref()),
+        Operation::Recover => recover(engine).map(Answer::Recovered),
+        Operation::Load => Ok(Answer::Load(engine.load())),
+        Operation::AttachImage { volume, .. }
+        | Operation::DetachImage { volume }
+        | Operation::RenewUuid { volume, .. }
+        | Operation::MountDevice { volume, .. }
+        | Operation::Bind { volume, .. }
+        | Operation::PublishDevice { volume, .. }
+        | Operation::Unmount { volume, .. }
+        | Operation::SetAccess { volume, .. }
+        | Operation::Grow { volume }
+        | Operation::Trim { volume }
+        | Operation::Freeze { volume, .. }
+        | Operation::Thaw { volume }
+        | Operation::GetUsage { volume, .. }
+        | Operation::SetGroup { volume, .. } => on_volume(engine, caller, volume, operation),
+    }
+}
+
+fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Operation) -> Result<Answer, NodeError> {
+    let grants = engine.grants(&caller.backend)?;
+    check_name(volume)?;
+    let key = VolumeKey::new(&caller.backend, volume);
+    if let Operation::Thaw { .. } = operation {
+        // What has the turn may be waiting for this very thaw.
+        return freeze::thaw(engine, &key).map(|()| Answer::Done);
+    }
+    let _turn = engine.turns.take(vec![key.clone()]);
+    let harmless = matches!(operation, Operation::Freeze { .. } | Operation::GetUsage { .. });
+    if !harmless && engine.holds.contains(&key) {
+        let message = format!("volume {volume} is frozen; thaw it first");
+        return Err(NodeError::new(ErrorCode::Busy, message));
+    }
+    settle(engine, &key)?;
+    run(&Scope { engine, caller, grants, volume }, operation)
+}
+
+fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
+    let done = match operation {
+        Operation::AttachImage { image, access, .. } => device::attach(scope, image, *access),
+        Operation::DetachImage { .. } => device::detach(scope),
+        Operation::RenewUuid { file_system, .. } => renew::renew_uuid(scope, file_system),
+        Operation::MountDevice { target, file_system, options, access, .. } => {
+            check_options(options)?;
+            let access = *access;
+            mount::mount_device(scope, Wanted { target, file_system, options, access })
+        }
+        Operation::Bind { source, target, access, .. } => bind::bind(scope, source, target, *access),
+        Operation::PublishDevice { target, access, .. } => block::publish(scope, target, *access),
+        Operation::Unmount { target, .. } => undo::unmount(scope, target),
+        Operation::SetAccess { target, access, .. } => mount::set_access(scope, target, *access),
+        Operation::Freeze { hold_ms, .. } => freeze::freeze(scope, *hold_ms),
+        Operation::SetGroup { target, group, .. } => filesystem::set_group(scope, target, *group),
+        Operation::Grow { .. } => return device::grow(scope).map(Answer::Bytes),
+        Operation::Trim { .. } => return filesystem::trim(scope).map(Answer::Bytes),
+        Operation::GetUsage { path, .. } => {
+            return usage::get_usage(scope, path).map(Answer::Usage);
+        }
+        Operation::Thaw { .. }
+        | Operation::ListEntries { .. }
+        | Operation::Register { .. }
+        | Operation::Acknowledge { .. }
+        | Operation::Abandon
+        | Operation::Forget { .. }
+        | Operation::Publications { .. }
+        | Operation::Recover
+        | Operation::Load => {
+            let message = "this operation does not wait for a volume's turn";
+            return Err(NodeError::new(ErrorCode::Failed, message));
+        }
+    };
+    done.map(|()| Answer::Done)
+}
+
+fn check_name(volume: &str) -> Result<(), NodeError> {
+    if (1..=LONGEST_NAME).contains(&volume.len()) && !volume.contains('\0') {
+        return Ok(());
+    }
+    Err(NodeError::new(ErrorCode::Invalid, "a volume's id must have 1 to 1024 bytes, none of them zero"))
+}
+
+fn check_options(options: &[String]) -> Result<(), NodeError> {
+    if options.len() <= MOST_OPTIONS {
+        return Ok(());
+    }
+    Err(NodeError::new(ErrorCode::Invalid, "more than 64 mount options"))
+}
+
+fn list(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Vec<LedgerEntry> {
+    engine.read(|ledger| {
+        let wanted = ledger
+            .entries()
+            .filter(|entry| entry.backend == caller.backend && volume.is_none_or(|volume| volume == entry.volume));
+        wanted.map(Entry::listed).collect()
+    })
+}
+
+fn acknowledge(engine: &Engine, caller: &Caller, publication: Option<&Publication>) -> Result<Answer, NodeError> {
+    let record = |ledger: &Ledger| ledger.acknowledgement(&caller.backend, &caller.call, publication.cloned());
+    engine.write(Durability::Synced, record).map(|()| Answer::Done)
+}
+
+fn publications(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Result<Answer, NodeError> {
+    if let Some(volume) = volume {
+        let key = VolumeKey::new(&caller.backend, volume);
+        let _turn = engine.turns.take(vec![key.clone()]);
+        settle(engine, &key)?;
+    }
+    let found = engine.read(|ledger| {
+        let wanted = ledger.standings().iter().filter(|standing| {
+            standing.backend == caller.backend && volume.is_none_or(|volume| volume == standing.publication.volume)
+        });
+        wanted.map(|standing| standing.publication.clone()).collect()
+    });
+    Ok(Answer::Publications(found))
+}

@@ -1,0 +1,89 @@
+//! The directories that a backend was given, and the way from its paths to open files.
+//!
+//! Owns the translation and its refusals. It must not keep directories open: that would make the
+//! operator's own mounts busy.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags};
+
+use super::ledger::FileId;
+use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, stat};
+use crate::error::{ErrorCode, NodeError};
+use crate::protocol::{Access, DirectoryGrant};
+
+/// A backend's directories.
+#[derive(Debug, Default)]
+pub(super) struct Grants(Vec<DirectoryGrant>);
+
+/// An image, opened for a loop device.
+#[derive(Debug)]
+pub(super) struct Image {
+    pub(super) file: OwnedFd,
+    pub(super) id: FileId,
+}
+
+impl Grants {
+    /// Takes the operator's grants; refuses what could not be resolved later.
+    pub(super) fn new(directories: Vec<DirectoryGrant>) -> Result<Self, NodeError> {
+        for grant in &directories {
+            let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
+            if !guest || !grant.host.is_absolute() {
+                let message = format!(
+                    "the grant of {} as {} must name two absolute, normalised paths",
+                    grant.host.display(),
+                    grant.guest
+                );
+                return Err(NodeError::new(ErrorCode::Invalid, message));
+            }
+        }
+        Ok(Self(directories))
+    }
+
+    /// Opens an image for a loop device. Only regular files are images.
+    pub(super) fn image(&self, path: &str, access: Access) -> Result<Image, NodeError> {
+        let node = self.node(path, access)?;
+        let stat = stat(&node, path)?;
+        if FileType::from_raw_mode(stat.st_mode) != FileType::RegularFile {
+            let message = format!("{path} is not a regular file, so it is no image");
+            return Err(NodeError::new(ErrorCode::Invalid, message));
+        }
+        let flags = match access {
+            Access::ReadWrite => OFlags::RDWR,
+            Access::ReadOnly => OFlags::RDONLY,
+        };
+        let file = reopen(&node, flags).map_err(|errno| NodeError::system(format!("opening {path}"), errno))?;
+        Ok(Image { file, id: identity(&stat) })
+    }
+
+    /// Finds a file or directory, without opening its contents.
+    pub(super) fn node(&self, path: &str, access: Access) -> Result<OwnedFd, NodeError> {
+        let (grant, relative) = self.resolve(path)?;
+        if access == Access::ReadWrite && !grant.write {
+            let message = format!("{} is granted for reading only", grant.guest);
+            return Err(NodeError::new(ErrorCode::NotAllowed, message));
+        }
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let directory = rustix::fs::openat(CWD, &grant.host, flags, Mode::empty())
+            .map_err(|errno| NodeError::system(format!("opening {}", grant.host.display()), errno))?;
+        open_beneath(directory, relative, path)
+    }
+
+    /// The innermost grant that holds the path, and the rest of the path.
+    fn resolve<'a>(&'a self, path: &'a str) -> Result<(&'a DirectoryGrant, &'a str), NodeError> {
+        let within = |grant: &'a DirectoryGrant| {
+            let rest = path.strip_prefix(grant.guest.as_str())?.strip_prefix('/')?;
+            is_normal(rest).then_some((grant, rest))
+        };
+        let found = self.0.iter().filter_map(within).max_by_key(|(grant, _)| grant.guest.len());
+        found.ok_or_else(|| {
+            let message = format!("{path} does not lie in a granted directory");
+            NodeError::new(ErrorCode::NotAllowed, message)
+        })
+    }
+}
+
+/// Opens for use what was opened for looking: the same file, whatever its name means by now.
+fn reopen(node: impl AsFd, flags: OFlags) -> rustix::io::Result<OwnedFd> {
+    rustix::fs::openat(CWD, descriptor_path(node), flags | OFlags::CLOEXEC, Mode::empty())
+}

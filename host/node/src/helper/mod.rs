@@ -1,0 +1,28 @@
+//! What runs in the helper process.
+//!
+//! Owns all work that needs privilege, and the ledger of it. It must not name anything of `client`.
+//! A file names only files that stand below it:
+//!
+//! ```text
+//! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
+//!                                  |       '-----> turns, holds, grants
+//!                                  '-> system (what the kernel and its programs are asked)
+//! ```
+//!
+//! `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of
+//! `system` how paths are opened.
+
+pub(crate) mod book;
+mod dispatch;
+mod engine;
+mod grants;
+mod holds;
+pub(crate) mod journal;
+pub(crate) mod ledger;
+pub(crate) mod ops;
+pub(crate) mod recover;
+mod serve;
+pub(crate) mod system;
+pub(crate) mod turns;
+
+pub use serve::helper_main;

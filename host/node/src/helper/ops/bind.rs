@@ -1,0 +1,83 @@
+//! Bind mounts: showing a mounted volume, or a granted directory or file, a second time.
+//!
+//! The copy is made read-only before it is attached, so it is never writable for a moment. It must
+//! not show what lies mounted below the source: only the volume is the workload's.
+
+use std::os::fd::OwnedFd;
+
+use rustix::mount::OpenTreeFlags;
+
+use super::super::engine::Scope;
+use super::super::system::paths::{Shape, identity, stat};
+use super::super::system::syscalls;
+use super::effect::{Missing, carry_out, vacant};
+use super::mount::{attach, other_arguments};
+use super::presence::need_mounted;
+use crate::error::{ErrorCode, NodeError};
+use crate::protocol::{Access, BindSource, EntryKind};
+
+/// What is bound.
+#[derive(Debug)]
+struct Source {
+    node: OwnedFd,
+    stands_on: Option<u64>,
+    granted: Option<String>,
+}
+
+/// Shows a directory or file at the target.
+pub(crate) fn bind(scope: &Scope<'_>, source: &BindSource, target: &str, access: Access) -> Result<(), NodeError> {
+    let source = find(scope, source, access)?;
+    let seen = stat(&source.node, "the source of a bind mount")?;
+    let place = scope.place(target)?;
+    if let Some(found) = scope.at(&place) {
+        let same = found.kind == EntryKind::Bind && found.backing == identity(&seen) && found.access == access;
+        return if same { Ok(()) } else { Err(other_arguments(&found)) };
+    }
+    let shape = Shape::of(&seen).ok_or_else(|| {
+        let message = "only directories and regular files can be bound";
+        NodeError::new(ErrorCode::Invalid, message)
+    })?;
+    let mut entry = scope.draft(EntryKind::Bind, target, &place.real, identity(&seen));
+    entry.created_path = vacant(&place, shape, Missing::Create)?;
+    entry.access = access;
+    entry.stands_on = source.stands_on;
+    entry.source = source.granted;
+    let created = entry.created_path;
+    carry_out(scope, entry, || {
+        if created {
+            place.create(shape)?;
+        }
+        attach(&copy(&source.node, access)?, &place)
+    })
+    .map(drop)
+}
+
+fn find(scope: &Scope<'_>, source: &BindSource, access: Access) -> Result<Source, NodeError> {
+    match source {
+        BindSource::Granted(path) => {
+            let node = scope.grants.node(path, access)?;
+            Ok(Source { node, stands_on: None, granted: Some(path.clone()) })
+        }
+        BindSource::Mounted(path) => {
+            let place = scope.find_place(path)?.ok_or_else(|| scope.nothing_at(path))?;
+            let entry = need_mounted(scope, &place)?;
+            if access == Access::ReadWrite && entry.access == Access::ReadOnly {
+                let message = format!("{path} is mounted for reading only");
+                return Err(NodeError::new(ErrorCode::Invalid, message));
+            }
+            let node = place.node()?.ok_or_else(|| scope.nothing_at(path))?;
+            Ok(Source { node, stands_on: Some(entry.id), granted: None })
+        }
+    }
+}
+
+/// A second mount of what the descriptor shows, attached nowhere yet.
+pub(crate) fn copy(node: &OwnedFd, access: Access) -> Result<OwnedFd, NodeError> {
+    let failed = |errno| NodeError::system("copying a mount", errno);
+    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
+    let tree = rustix::mount::open_tree(node, "", flags).map_err(failed)?;
+    if access == Access::ReadOnly {
+        syscalls::set_access(&tree, access).map_err(failed)?;
+    }
+    Ok(tree)
+}

@@ -1,0 +1,198 @@
+//! Mount options: the ones that are let through, and what they become.
+//!
+//! An allow-list, because an option may make a node panic, show another user's files or run
+//! programs of an image. It must not put an option's text into an error: options can hold secrets.
+//! What it does not do is forbid devices and set-user-id programs by itself: that is the client's to ask
+//! for (`nodev`, `nosuid`), as with every other driver.
+
+use rustix::mount::MountAttrFlags;
+
+use crate::error::{ErrorCode, NodeError};
+use crate::protocol::Access;
+
+/// The file systems that are mounted from images.
+pub(crate) const FILE_SYSTEMS: [&str; 3] = ["ext4", "xfs", "btrfs"];
+
+/// What may follow an option's name.
+#[derive(Debug, Clone, Copy)]
+enum Value {
+    None,
+    Number,
+    OneOf(&'static [&'static str]),
+    /// With or without one of these.
+    Maybe(&'static [&'static str]),
+}
+
+use Value::{Maybe, None as Plain, Number, OneOf};
+
+const COMMON: &[(&str, Value)] = &[
+    ("sync", Plain),
+    ("dirsync", Plain),
+    ("lazytime", Plain),
+    ("barrier", Maybe(&["0", "1"])),
+    ("nobarrier", Plain),
+    ("nodiscard", Plain),
+];
+
+const EXT4: &[(&str, Value)] = &[
+    ("acl", Plain),
+    ("auto_da_alloc", Plain),
+    ("commit", Number),
+    ("data", OneOf(&["journal", "ordered", "writeback"])),
+    ("delalloc", Plain),
+    ("discard", Plain),
+    ("errors", OneOf(&["continue", "remount-ro"])),
+    ("init_itable", Number),
+    ("inode_readahead_blks", Number),
+    ("journal_checksum", Plain),
+    ("max_batch_time", Number),
+    ("min_batch_time", Number),
+    ("noacl", Plain),
+    ("noauto_da_alloc", Plain),
+    ("nodelalloc", Plain),
+    ("noinit_itable", Plain),
+    ("noload", Plain),
+    ("norecovery", Plain),
+    ("stripe", Number),
+    ("user_xattr", Plain),
+];
+
+const XFS: &[(&str, Value)] = &[
+    ("allocsize", Number),
+    ("discard", Plain),
+    ("inode32", Plain),
+    ("inode64", Plain),
+    ("largeio", Plain),
+    ("logbsize", Number),
+    ("logbufs", Number),
+    ("noalign", Plain),
+    ("nolargeio", Plain),
+    ("norecovery", Plain),
+    ("nouuid", Plain),
+    ("sunit", Number),
+    ("swalloc", Plain),
+    ("swidth", Number),
+    ("wsync", Plain),
+];
+
+const COMPRESSION: &[&str] = &["zlib", "lzo", "zstd", "no", "none"];
+
+const BTRFS: &[(&str, Value)] = &[
+    ("acl", Plain),
+    ("autodefrag", Plain),
+    ("commit", Number),
+    ("compress", Maybe(COMPRESSION)),
+    ("compress-force", Maybe(COMPRESSION)),
+    ("datacow", Plain),
+    ("datasum", Plain),
+    ("discard", Maybe(&["sync", "async"])),
+    ("flushoncommit", Plain),
+    ("max_inline", Number),
+    ("noacl", Plain),
+    ("noautodefrag", Plain),
+    ("nodatacow", Plain),
+    ("nodatasum", Plain),
+    ("noflushoncommit", Plain),
+    ("nospace_cache", Plain),
+    ("nossd", Plain),
+    ("space_cache", Maybe(&["v1", "v2"])),
+    ("ssd", Plain),
+    ("ssd_spread", Plain),
+    ("thread_pool", Number),
+];
+
+/// Options, sorted by who is told.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct MountPlan {
+    /// Of this mount alone.
+    pub(crate) attributes: MountAttrFlags,
+    /// Of the file system: name and value.
+    pub(crate) parameters: Vec<(String, Option<String>)>,
+    /// After `ro` among the options was taken into account.
+    pub(crate) access: Access,
+}
+
+/// Checks and sorts the options.
+pub(crate) fn plan(file_system: &str, options: &[String], access: Access) -> Result<MountPlan, NodeError> {
+    let specific = match file_system {
+        "ext4" => EXT4,
+        "xfs" => XFS,
+        "btrfs" => BTRFS,
+        _ => {
+            let message = format!("only {} can be mounted", FILE_SYSTEMS.join(", "));
+            return Err(NodeError::new(ErrorCode::Unsupported, message));
+        }
+    };
+    let mut plan = MountPlan { attributes: MountAttrFlags::empty(), parameters: Vec::new(), access };
+    // One string may hold several options, as on the command line.
+    for option in options.iter().flat_map(|option| option.split(',')) {
+        if plan.take_attribute(option) {
+            continue;
+        }
+        let (name, value) = option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v)));
+        let mut known = COMMON.iter().chain(specific);
+        if !known.any(|(known, form)| *known == name && form.admits(value)) {
+            return Err(refused(file_system));
+        }
+        plan.parameters.push((name.to_owned(), value.map(str::to_owned)));
+    }
+    if plan.access == Access::ReadOnly {
+        plan.attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
+        plan.parameters.push(("ro".to_owned(), None));
+    }
+    Ok(plan)
+}
+
+/// Which option it was stays unsaid: it may be a secret in the wrong place.
+fn refused(file_system: &str) -> NodeError {
+    let message = format!("one of the mount options is not among those allowed for {file_system}");
+    NodeError::new(ErrorCode::Invalid, message)
+}
+
+impl MountPlan {
+    fn take_attribute(&mut self, option: &str) -> bool {
+        let atime = MountAttrFlags::MOUNT_ATTR__ATIME;
+        match option {
+            // The kernel's defaults, or decided by the access.
+            "" | "defaults" | "rw" | "dev" | "suid" | "exec" | "atime" | "diratime" => {}
+            "ro" => self.access = Access::ReadOnly,
+            "relatime" => self.attributes.remove(atime),
+            "noatime" | "strictatime" => {
+                self.attributes.remove(atime);
+                self.attributes |= match option {
+                    "noatime" => MountAttrFlags::MOUNT_ATTR_NOATIME,
+                    _ => MountAttrFlags::MOUNT_ATTR_STRICTATIME,
+                };
+            }
+            "nodiratime" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NODIRATIME,
+            "nodev" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NODEV,
+            "nosuid" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NOSUID,
+            "noexec" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NOEXEC,
+            _ => return false,
+        }
+        true
+    }
+}
+
+impl Value {
+    fn admits(self, value: Option<&str>) -> bool {
+        match (self, value) {
+            (Plain | Maybe(_), None) => true,
+            (Number, Some(value)) => is_number(value),
+            (OneOf(values) | Maybe(values), Some(value)) => {
+                // Compression levels: `zstd:3`.
+                let (word, level) = value.split_once(':').unwrap_or((value, "0"));
+                values.contains(&word) && is_number(level)
+            }
+            (Plain, Some(_)) | (Number | OneOf(_), None) => false,
+        }
+    }
+}
+
+/// Digits, with a suffix for sizes (`256k`).
+fn is_number(value: &str) -> bool {
+    let digits = value.trim_end_matches(['k', 'K', 'm', 'M', 'g', 'G']);
+    value.len() - digits.len() <= 1
+        && (1..=10).contains(&digits.len())
+        && digits.bytes().all(|byte| byte.is_ascii_digit())
+}

@@ -1,0 +1,178 @@
+//! Running the distribution's file-system programs.
+//!
+//! No shell, a fixed environment, no input, a time limit, and they die with the thread that runs
+//! them. What they print goes to the log in part and never into an error, because it is not ours to vouch
+//! for. It must not be used for what a system call does.
+
+use std::env;
+use std::fs;
+use std::io::{PipeReader, Read};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::io::Errno;
+use rustix::process::{Pid, PidfdFlags, Signal};
+
+use crate::error::{ErrorCode, NodeError};
+use crate::process::log;
+
+/// A check of a large file system takes minutes.
+const TIME_LIMIT: Duration = Duration::from_mins(10);
+const MOST_OUTPUT: usize = 64 * 1024;
+const MOST_LOGGED: usize = 2_000;
+/// For a helper that was started without one.
+const USUAL_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// How a program ended.
+#[derive(Debug)]
+pub(crate) struct Outcome {
+    program: String,
+    /// None: by a signal.
+    status: Option<i32>,
+    output: String,
+}
+
+impl Outcome {
+    /// An error, and the program's words in the log, unless it ended with one of these statuses.
+    pub(crate) fn expect_success(&self, good: &[i32]) -> Result<(), NodeError> {
+        if self.status.is_some_and(|status| good.contains(&status)) {
+            return Ok(());
+        }
+        let end = match self.status {
+            Some(status) => format!("ended with status {status}"),
+            None => "was killed by a signal".to_owned(),
+        };
+        let words: String = self.output.chars().take(MOST_LOGGED).collect();
+        log(&format!("{} {end}: {}", self.program, words.replace('\n', " | ")));
+        let message = format!("{} {end}; the log has what it said", self.program);
+        Err(NodeError::new(ErrorCode::Failed, message))
+    }
+}
+
+/// Runs a program to its end.
+pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
+    run_within(program, arguments, TIME_LIMIT)
+}
+
+/// Runs a program to its end, or kills it.
+pub(crate) fn run_within(program: &str, arguments: &[&str], limit: Duration) -> Result<Outcome, NodeError> {
+    let failed = |error: std::io::Error| NodeError::io(format!("running {program}"), &error);
+    let (path, search) = locate(program)?;
+    let (reader, writer) = std::io::pipe().map_err(failed)?;
+    let mut command = Command::new(path);
+    command
+        .args(arguments)
+        .env_clear()
+        .env("PATH", search)
+        .env("LC_ALL", "C")
+        .current_dir("/")
+        .stdin(Stdio::null())
+        .stdout(writer.try_clone().map_err(failed)?)
+        .stderr(writer)
+        .process_group(0);
+    die_with_parent(&mut command);
+    let mut child = command.spawn().map_err(failed)?;
+    // The command holds the pipe's far end.
+    drop(command);
+    let collected = collect(&child, reader, Instant::now() + limit);
+    if collected.is_err() {
+        kill(&mut child);
+    }
+    let status = child.wait().map_err(failed)?;
+    let output = collected.map_err(|errno| match errno {
+        Errno::TIMEDOUT => {
+            let message = format!("{program} did not end within {} s and was killed", limit.as_secs());
+            NodeError::new(ErrorCode::Limit, message)
+        }
+        errno => NodeError::system(format!("running {program}"), errno),
+    })?;
+    Ok(Outcome { program: program.to_owned(), status: status.code(), output })
+}
+
+/// An executable file in an absolute directory of PATH, and that PATH.
+pub(crate) fn locate(program: &str) -> Result<(PathBuf, String), NodeError> {
+    let search = env::var("PATH").unwrap_or_else(|_| USUAL_PATH.to_owned());
+    let executable = |path: &PathBuf| {
+        let metadata = fs::metadata(path);
+        metadata.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
+    };
+    let candidates = env::split_paths(&search).filter(|directory| directory.is_absolute());
+    let found = candidates.map(|directory| directory.join(program)).find(executable);
+    let path = found.ok_or_else(|| {
+        let message = format!("the program {program} is not installed on this host");
+        NodeError::new(ErrorCode::Unsupported, message)
+    })?;
+    Ok((path, search))
+}
+
+/// A program that outlived the helper would work on a device that recovery is detaching.
+#[allow(unsafe_code, reason = "there is no safe way to act between fork and exec")]
+fn die_with_parent(command: &mut Command) {
+    // SAFETY: the closure makes one system call and allocates nothing, as is allowed after a fork.
+    unsafe {
+        command.pre_exec(|| {
+            rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            Ok(())
+        });
+    }
+}
+
+/// Reads what the program prints until it ends.
+fn collect(child: &Child, mut reader: PipeReader, deadline: Instant) -> Result<String, Errno> {
+    let process = watch(child)?;
+    let mut output = Vec::new();
+    let mut open = true;
+    loop {
+        let rest = deadline.saturating_duration_since(Instant::now());
+        if rest.is_zero() {
+            return Err(Errno::TIMEDOUT);
+        }
+        let (readable, ended) = wait(&process, open.then_some(&reader), rest)?;
+        if readable {
+            open = read_some(&mut reader, &mut output)?;
+        } else if ended {
+            return Ok(String::from_utf8_lossy(&output).into_owned());
+        }
+    }
+}
+
+fn watch(child: &Child) -> Result<OwnedFd, Errno> {
+    rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())
+}
+
+/// Whether there is something to read, and whether the program has ended.
+fn wait(process: &OwnedFd, reader: Option<&PipeReader>, rest: Duration) -> Result<(bool, bool), Errno> {
+    let timeout = Timespec::try_from(rest).map_err(|_| Errno::INVAL)?;
+    let mut watched = vec![PollFd::new(process, PollFlags::IN)];
+    watched.extend(reader.map(|reader| PollFd::new(reader, PollFlags::IN)));
+    match rustix::event::poll(&mut watched, Some(&timeout)) {
+        Ok(_) | Err(Errno::INTR) => {}
+        Err(errno) => return Err(errno),
+    }
+    let happened = |at: usize| watched.get(at).is_some_and(|it| !it.revents().is_empty());
+    Ok((happened(1), happened(0)))
+}
+
+/// False at the end of the output. What is over the limit is read and dropped, so that the program
+/// does not wait for us.
+fn read_some(reader: &mut PipeReader, output: &mut Vec<u8>) -> Result<bool, Errno> {
+    let mut chunk = [0; 4096];
+    let length = reader.read(&mut chunk).map_err(|it| Errno::from_io_error(&it).unwrap_or(Errno::IO))?;
+    let room = MOST_OUTPUT.saturating_sub(output.len());
+    output.extend_from_slice(chunk.get(..length.min(room)).unwrap_or_default());
+    Ok(length > 0)
+}
+
+/// The whole group, since some of these programs are scripts.
+fn kill(child: &mut Child) {
+    let group = Pid::from_child(child);
+    if rustix::process::kill_process_group(group, Signal::KILL).is_err() {
+        // It may have ended this moment; the caller awaits it either way.
+        let _ = child.kill();
+    }
+}

@@ -1,0 +1,52 @@
+//! Work on the node that needs privilege: loop devices, mounts, freezes and the ledger of all of them.
+//!
+//! This crate owns the helper process and the handle that the host speaks to it with. It must not
+//! know RPCs, components or their generations. The work runs in a process of its own because the
+//! process that runs guests gives up the right to mount, and because a crash of either side must
+//! leave a ledger from which the other can tidy up.
+//!
+//! The helper needs `CAP_SYS_ADMIN`, the host's `/dev` and a kernel of 5.12 or later; growing a mounted
+//! ext4 also needs `CAP_SYS_RESOURCE`.
+//!
+//! ```text
+//! host --"start", with two descriptors--> launcher --starts--> helper
+//! host: Node (client) --frames over a socketpair--> helper: dispatch --> ops --> system --> kernel
+//!                                                                         '--> engine --> book
+//! book = ledger (model) + journal (file)
+//! ```
+//!
+//! One folder or file per process: `client` runs in the host, `launcher` and `helper` in processes of
+//! their own. They share only what stands next to them here, and do not name each other.
+
+mod client;
+mod error;
+mod frames;
+mod helper;
+mod launcher;
+mod process;
+mod protocol;
+
+#[cfg(test)]
+mod tests;
+
+pub use client::{Launcher, MountRequest, Node};
+pub use error::{ErrorCode, NodeError};
+pub use helper::helper_main;
+pub use launcher::launcher_main;
+pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
+pub use protocol::{
+    Access, Answer, BindSource, CallPath, Caller, DirectoryGrant, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load,
+    Operation, PathRole, Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
+};
+
+use std::path::Path;
+use std::sync::Arc;
+
+/// Starts the helper and returns the handle to it.
+///
+/// `state_dir` is an existing directory that holds the ledger. The launcher was started while this process had
+/// its rights; this may be called after it has given them up. Nothing is recovered yet: call [`Node::recover`]
+/// before the first call of a backend.
+pub fn spawn(launcher: Launcher, state_dir: &Path) -> Result<Node, NodeError> {
+    Node::start(client::Launch::Through(Arc::new(launcher)), state_dir)
+}

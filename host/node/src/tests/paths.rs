@@ -1,0 +1,147 @@
+//! Which paths are let through: images and directories beneath grants, host paths of the call.
+
+use std::fs::{self, File};
+use std::os::unix::fs::symlink;
+
+use super::harness::{BACKEND, MIB, Site, call, code, is_mount, is_root, request, run, wait, with};
+use crate::{Access, BindSource, DirectoryGrant, ErrorCode, PathRole};
+
+use ErrorCode::{Invalid, NotAllowed, NotFound};
+
+#[test]
+fn images_outside_of_the_grants_are_refused() {
+    let site = Site::new();
+    let pool = site.path("pool");
+    File::create(site.path("outside.img")).unwrap().set_len(MIB).unwrap();
+    File::create(pool.join("plain.img")).unwrap().set_len(MIB).unwrap();
+    fs::create_dir(pool.join("directory")).unwrap();
+    symlink("../outside.img", pool.join("link.img")).unwrap();
+    symlink("plain.img", pool.join("inner-link.img")).unwrap();
+    symlink("/", pool.join("root")).unwrap();
+    run("mkfifo", &[pool.join("pipe").to_str().unwrap()]);
+    let cases = [
+        ("/pool/../outside.img", NotAllowed),
+        ("/pool/./plain.img", NotAllowed),
+        ("/pool//plain.img", NotAllowed),
+        ("/pool/", NotAllowed),
+        ("/pool", NotAllowed),
+        ("/pooling/plain.img", NotAllowed),
+        ("pool/plain.img", NotAllowed),
+        ("/elsewhere/plain.img", NotAllowed),
+        ("/pool/link.img", NotAllowed),
+        ("/pool/inner-link.img", NotAllowed),
+        ("/pool/root/etc/passwd", NotAllowed),
+        ("/frozen-pool/plain.img", NotAllowed),
+        ("/pool/missing.img", NotFound),
+        ("/pool/plain.img/below", NotFound),
+        ("/pool/directory", Invalid),
+        ("/pool/pipe", Invalid),
+    ];
+    for (image, expected) in cases {
+        let attached = wait(site.node.attach_image(&call("c", &[]), "v", image, Access::ReadWrite));
+        assert_eq!(code(attached), expected, "{image}");
+    }
+    site.assert_clean();
+}
+
+#[test]
+fn host_paths_must_be_those_of_the_call() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let image = site.image("v.img", "ext4");
+    let staging = site.staging("staging");
+    let caller = call("c", &[(PathRole::Staging, &staging)]);
+    wait(site.node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
+    let other = site.staging("other");
+    for path in [other.as_str(), "relative", "/", "", &format!("{staging}/"), &format!("{staging}/../other")] {
+        let mounted = wait(site.node.mount_device(&caller, request("v", path, "ext4")));
+        assert_eq!(code(mounted), NotAllowed, "{path}");
+        assert_eq!(code(wait(site.node.unmount(&caller, "v", path))), NotAllowed, "{path}");
+        assert_eq!(code(wait(site.node.get_usage(&caller, "v", path))), NotAllowed, "{path}");
+    }
+    // Even a path of the call is refused when it is not plain, or longer than the kernel takes.
+    let crooked = [format!("{staging}/../other"), format!("/{}", "x/".repeat(2050) + "x")];
+    for path in &crooked {
+        let caller = with(&caller, PathRole::Target, path);
+        let mounted = wait(site.node.mount_device(&caller, request("v", path, "ext4")));
+        assert_eq!(code(mounted), NotAllowed);
+    }
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn the_operators_links_are_followed_but_never_the_last_component() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let image = site.image("v.img", "ext4");
+    let victim = site.staging("victim");
+    let link = site.pod("link");
+    symlink(&victim, &link).unwrap();
+    let caller = call("c", &[(PathRole::Staging, &link)]);
+    wait(site.node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
+    let mounted = wait(site.node.mount_device(&caller, request("v", &link, "ext4")));
+    assert_eq!(code(mounted), NotAllowed);
+    assert!(!is_mount(&victim));
+
+    let real = site.staging("kubelet");
+    fs::create_dir(format!("{real}/staging")).unwrap();
+    let kubelet = site.pod("kubelet-link");
+    symlink("kubelet", &kubelet).unwrap();
+    let through = format!("{kubelet}/staging");
+    let caller = call("c", &[(PathRole::Staging, &through)]);
+    for _ in 0..2 {
+        wait(site.node.mount_device(&caller, request("v", &through, "ext4"))).unwrap();
+    }
+    assert!(is_mount(format!("{real}/staging")));
+    // The same place by its real name is the same mount.
+    let direct = format!("{real}/staging");
+    let caller = call("c", &[(PathRole::Staging, &direct)]);
+    wait(site.node.unmount(&caller, "v", &direct)).unwrap();
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn a_granted_directory_is_bound_but_neither_its_root_nor_through_links() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let pool = site.path("pool");
+    fs::create_dir(pool.join("v")).unwrap();
+    symlink("v", pool.join("link")).unwrap();
+    let target = site.pod("target");
+    let caller = call("c", &[(PathRole::Target, &target)]);
+    let bind = |source: &str, access| {
+        let source = BindSource::Granted(source.to_owned());
+        wait(site.node.bind(&caller, "v", source, &target, access))
+    };
+    assert_eq!(code(bind("/pool/link", Access::ReadWrite)), NotAllowed);
+    assert_eq!(code(bind("/pool", Access::ReadWrite)), NotAllowed);
+    assert_eq!(code(bind("/frozen-pool/v", Access::ReadWrite)), NotAllowed);
+    assert!(!fs::exists(&target).unwrap(), "nothing was made for what was refused");
+    bind("/pool/v", Access::ReadWrite).unwrap();
+    fs::write(format!("{target}/file"), "x").unwrap();
+    assert_eq!(fs::read(pool.join("v/file")).unwrap(), b"x");
+    // The mount table shows the new name from now on; it is the same directory.
+    fs::rename(pool.join("v"), pool.join("renamed")).unwrap();
+    bind("/pool/renamed", Access::ReadWrite).unwrap();
+    assert_eq!(code(wait(site.node.freeze(&caller, "v"))), ErrorCode::Unsupported);
+    wait(site.node.unmount(&caller, "v", &target)).unwrap();
+    assert!(!fs::exists(&target).unwrap());
+    site.assert_clean();
+}
+
+#[test]
+fn grants_that_could_not_be_resolved_are_refused() {
+    let site = Site::new();
+    for guest in ["pool", "/pool/", "/../pool", "/"] {
+        let grant = DirectoryGrant { host: site.path("pool"), guest: guest.to_owned(), write: true };
+        assert_eq!(code(wait(site.node.register(BACKEND, vec![grant]))), Invalid, "{guest}");
+    }
+}

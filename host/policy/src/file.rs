@@ -1,0 +1,333 @@
+//! The TOML file, as text and as typed values. The shapes here are the file's; `backend.rs` has the
+//! program's.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use serde::Deserialize;
+
+use super::backend::{
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, InstancePolicy, SOCKET_MODE,
+    Sockets, TRIAL,
+};
+use super::http::{self, HttpSection};
+use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, units};
+use crate::limits::Limits;
+
+#[derive(Deserialize)]
+struct ConfigFile {
+    #[serde(default)]
+    host: HostSection,
+    #[serde(default)]
+    backend: Vec<BackendSection>,
+}
+
+#[derive(Deserialize, Default)]
+struct HostSection {
+    state: Option<PathBuf>,
+    admin: Option<String>,
+    http: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct BackendSection {
+    name: String,
+    component: String,
+    csi: Option<String>,
+    csi_controller: Option<String>,
+    csi_node: Option<String>,
+    addons: Option<String>,
+    socket_mode: Option<String>,
+    node_id: Option<String>,
+    #[serde(default)]
+    settings: BTreeMap<String, toml::Value>,
+    alpha: Option<bool>,
+    legacy_condition: Option<bool>,
+    digest: Option<String>,
+    #[serde(default)]
+    signers: Vec<PathBuf>,
+    #[serde(default)]
+    grants: GrantsSection,
+    #[serde(default)]
+    limits: BTreeMap<String, toml::Value>,
+    #[serde(default)]
+    instances: InstancesSection,
+    #[serde(default)]
+    drain: TimeSection,
+    #[serde(default)]
+    trial: TimeSection,
+    #[serde(default)]
+    background: BackgroundSection,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "kebab-case")]
+struct GrantsSection {
+    #[serde(default)]
+    directories: Vec<DirectorySection>,
+    #[serde(default)]
+    http: Vec<HttpSection>,
+    http_mode: Option<String>,
+    #[serde(default)]
+    node: bool,
+}
+
+#[derive(Deserialize)]
+struct DirectorySection {
+    host: PathBuf,
+    guest: String,
+    #[serde(default)]
+    write: bool,
+}
+
+#[derive(Deserialize, Default)]
+struct InstancesSection {
+    reuse: Option<ReuseSection>,
+}
+
+#[derive(Deserialize)]
+struct ReuseSection {
+    calls: u32,
+    idle: String,
+}
+
+#[derive(Deserialize, Default)]
+struct TimeSection {
+    time: Option<String>,
+}
+
+#[derive(Deserialize, Default)]
+struct BackgroundSection {
+    budget: Option<usize>,
+}
+
+impl Config {
+    /// Reads a file.
+    ///
+    /// # Errors
+    /// All problems together: unreadable, unknown keys, wrong values, sockets used twice.
+    pub fn read(path: &Path) -> Result<Self, ConfigError> {
+        let name = path.display().to_string();
+        let text = std::fs::read_to_string(path)
+            .map_err(|e| ConfigError { source_name: name.clone(), problems: vec![format!("cannot be read: {e}")] })?;
+        Self::parse(&name, &text)
+    }
+
+    /// Reads the text of a file called `name`.
+    ///
+    /// # Errors
+    /// As `read`.
+    pub fn parse(name: &str, text: &str) -> Result<Self, ConfigError> {
+        let mut problems = Problems::default();
+        let mut unknown = Vec::new();
+        let parsed = toml::Deserializer::parse(text).and_then(|file| {
+            serde_ignored::deserialize::<_, _, ConfigFile>(file, |path| unknown.push(path.to_string()))
+        });
+        for key in unknown {
+            problems.add(format!("unknown key `{key}`: check its spelling and the section it stands in"));
+        }
+        let file = match parsed {
+            Ok(file) => {
+                if file.backend.is_empty() {
+                    problems.add("there is no backend: add a [[backend]] section");
+                }
+                file
+            }
+            Err(error) => {
+                problems.add_lines(error.to_string().trim_end());
+                ConfigFile { host: HostSection::default(), backend: Vec::new() }
+            }
+        };
+        let config = convert(file, &mut problems);
+        problems.into_result(name, config)
+    }
+}
+
+fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
+    if file.host.state.as_ref().is_some_and(|state| !state.is_absolute()) {
+        problems.add("host.state: must be an absolute path: a service has no directory of its own");
+    }
+    let host = HostConfig {
+        state: file.host.state.unwrap_or_else(|| PathBuf::from(DEFAULT_STATE)),
+        admin: file.host.admin.and_then(|text| problems.take("host.admin", units::socket(&text))),
+        http: file.host.http.and_then(|text| {
+            let parsed =
+                text.parse().map_err(|_| format!("\"{text}\" is not an address; write for example 127.0.0.1:9911"));
+            problems.take::<_, String>("host.http", parsed)
+        }),
+    };
+    let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, problems)).collect();
+    unique(&backends, problems);
+    Config { host, backends }
+}
+
+fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
+    let place = format!("backend \"{}\"", section.name);
+    if section.name.is_empty() || !section.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
+        problems.add(format!("{place}: a name has letters, digits, and - _ . only, at least one"));
+    }
+    let sockets = sockets(&section, &place, problems);
+    if let Some(digest) = &section.digest {
+        problems.take(&format!("{place}.digest"), units::digest(digest));
+    }
+    if section.signers.iter().any(|path| !path.is_absolute()) {
+        problems.add(format!("{place}.signers: each must be an absolute path of a public key"));
+    }
+    let settings = settings(section.settings, &place, problems);
+    BackendConfig {
+        component: source(&section.component),
+        sockets,
+        node_id: section.node_id,
+        settings,
+        alpha: section.alpha.unwrap_or(true),
+        legacy_condition: section.legacy_condition.unwrap_or(false),
+        digest: section.digest,
+        grants: grants(section.grants, &place, problems),
+        limits: limits(section.limits, &place, problems),
+        instances: instances(section.instances, &place, problems),
+        signers: section.signers,
+        drain: time_or(section.drain.time, DRAIN, &format!("{place}.drain.time"), problems),
+        trial: time_or(section.trial.time, TRIAL, &format!("{place}.trial.time"), problems),
+        background: BackgroundConfig {
+            budget: section.background.budget.unwrap_or(BackgroundConfig::default().budget).max(1),
+        },
+        name: section.name,
+    }
+}
+
+/// What `component = "…"` and the command line's BACKEND mean.
+pub fn source(text: &str) -> ComponentSource {
+    if text == "local" { ComponentSource::Local } else { ComponentSource::File(PathBuf::from(text)) }
+}
+
+fn sockets(section: &BackendSection, place: &str, problems: &mut Problems) -> Sockets {
+    let mut socket = |key: &str, text: &Option<String>| {
+        text.as_deref().and_then(|text| problems.take(&format!("{place}.{key}"), units::socket(text)))
+    };
+    let mut sockets = Sockets {
+        csi: socket("csi", &section.csi),
+        controller: socket("csi-controller", &section.csi_controller),
+        node: socket("csi-node", &section.csi_node),
+        addons: socket("addons", &section.addons),
+        mode: SOCKET_MODE,
+    };
+    if let Some(text) = &section.socket_mode {
+        let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+        let mode = mode.ok_or("write permission bits in octal, for example \"0660\"");
+        sockets.mode = problems.take(&format!("{place}.socket-mode"), mode).unwrap_or(SOCKET_MODE);
+    }
+    let given = [&section.csi, &section.csi_controller, &section.csi_node, &section.addons];
+    if given.iter().all(|s| s.is_none()) {
+        problems.add(format!("{place}: no socket; set csi (or csi-controller and csi-node)"));
+    }
+    sockets
+}
+
+fn settings(values: BTreeMap<String, toml::Value>, place: &str, problems: &mut Problems) -> Vec<(String, String)> {
+    let mut settings = Vec::new();
+    for (key, value) in values {
+        match value {
+            toml::Value::String(text) => settings.push((key, text)),
+            toml::Value::Integer(_) | toml::Value::Boolean(_) | toml::Value::Float(_) => {
+                settings.push((key, value.to_string()));
+            }
+            toml::Value::Datetime(_) | toml::Value::Array(_) | toml::Value::Table(_) => {
+                problems.add(format!("{place}.settings.{key}: a setting is a text, a number, or true or false"));
+            }
+        }
+    }
+    settings
+}
+
+fn grants(section: GrantsSection, place: &str, problems: &mut Problems) -> Grants {
+    let mut grants = Grants { node: section.node, ..Grants::default() };
+    for grant in section.directories {
+        if !grant.host.is_absolute() || !grant.guest.starts_with('/') {
+            problems.add(format!("{place}.grants.directories: host and guest must be absolute paths"));
+        }
+        grants.directories.push(DirectoryGrant { host: grant.host, guest: grant.guest, write: grant.write });
+    }
+    grants.http = http::grants(section.http, &format!("{place}.grants.http"), problems);
+    if let Some(text) = section.http_mode {
+        grants.http_mode = problems.take(&format!("{place}.grants.http-mode"), http::mode(&text)).unwrap_or_default();
+    }
+    grants
+}
+
+fn limits(values: BTreeMap<String, toml::Value>, place: &str, problems: &mut Problems) -> Limits {
+    let mut limits = Limits::default();
+    for (key, value) in values {
+        let place = format!("{place}.limits.{key}");
+        let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
+        problems.take(&place, limit(&mut limits, &key, &text));
+    }
+    limits
+}
+
+fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
+    let count = || text.parse::<usize>().ok().filter(|n| *n > 0).ok_or("write a number greater than 0");
+    match key {
+        "memory" => limits.memory = units::size(text)?,
+        "cpu" => limits.cpu = units::time(text)?,
+        "read-time" => limits.wall.read = units::time(text)?,
+        "change-time" => limits.wall.change = units::time(text)?,
+        "probe-time" => limits.wall.probe = units::time(text)?,
+        "step-time" => limits.wall.step = units::time(text)?,
+        "recovery-time" => limits.wall.recovery = units::time(text)?,
+        "load-time" => limits.wall.load = units::time(text)?,
+        "calls" => limits.calls = count()?.clamp(2, 1000),
+        "crossing" => limits.crossing = units::size(text)?,
+        "crossing-total" => limits.crossing_total = units::size(text)?,
+        "log-rate" => limits.log_rate = units::size(text)?,
+        "log-burst" => limits.log_burst = units::size(text)?,
+        "state" => limits.state = units::size(text)?,
+        "handles" => limits.handles = count()?,
+        "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
+        "jobs" => limits.jobs = count()?,
+        "compile-memory" => limits.compile_memory = units::size(text)?,
+        "compile-time" => limits.compile_time = units::time(text)?,
+        "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
+        _ if http::limit(&mut limits.http, key, text)? => {}
+        _ => return Err("there is no such limit".to_owned()),
+    }
+    Ok(())
+}
+
+fn instances(section: InstancesSection, place: &str, problems: &mut Problems) -> InstancePolicy {
+    let Some(reuse) = section.reuse else { return InstancePolicy::Fresh };
+    let place = format!("{place}.instances.reuse");
+    if reuse.calls == 0 {
+        problems.add(format!("{place}.calls: at least 1"));
+    }
+    match problems.take(&place, units::time(&reuse.idle)) {
+        Some(idle) => InstancePolicy::Reuse { calls: reuse.calls, idle },
+        None => InstancePolicy::Fresh,
+    }
+}
+
+fn time_or(
+    text: Option<String>,
+    default: std::time::Duration,
+    place: &str,
+    problems: &mut Problems,
+) -> std::time::Duration {
+    text.and_then(|text| problems.take(place, units::time(&text))).unwrap_or(default)
+}
+
+/// Names and sockets belong to one backend each.
+fn unique(backends: &[BackendConfig], problems: &mut Problems) {
+    let mut names = std::collections::BTreeSet::new();
+    let mut sockets = std::collections::BTreeSet::new();
+    for backend in backends {
+        if !names.insert(&backend.name) {
+            problems.add(format!("two backends are called \"{}\"", backend.name));
+        }
+        let all = [&backend.sockets.csi, &backend.sockets.controller, &backend.sockets.node, &backend.sockets.addons];
+        for socket in all.into_iter().flatten() {
+            if !sockets.insert(socket) {
+                problems.add(format!("two services share the socket {}", socket.display()));
+            }
+        }
+    }
+}

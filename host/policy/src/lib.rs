@@ -1,0 +1,46 @@
+//! The configuration: what the operator wrote, typed and checked. Owns parsing and defaults; opens
+//! and starts nothing. Every mistake is found before any is reported.
+
+mod backend;
+pub mod egress;
+mod file;
+mod http;
+pub mod limits;
+mod problems;
+#[cfg(test)]
+mod tests;
+pub mod units;
+
+use std::path::PathBuf;
+
+pub use backend::{
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
+    InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
+};
+pub use file::source;
+pub use http::argument as http_grant;
+pub use problems::{ConfigError, Problems};
+pub use units::SOCKET_PATH;
+
+/// All there is to know to start a host.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// The host's own settings.
+    pub host: HostConfig,
+    /// The backends, in the order of the file; names are unique.
+    pub backends: Vec<BackendConfig>,
+}
+
+/// The host's own settings.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostConfig {
+    /// Where state, ledger, facts and compiled code lie.
+    pub state: PathBuf,
+    /// The admin socket.
+    pub admin: Option<PathBuf>,
+    /// Where page and metrics are served.
+    pub http: Option<std::net::SocketAddr>,
+}
+
+/// Where the host keeps its state unless told otherwise.
+pub const DEFAULT_STATE: &str = "/var/lib/drivebay";

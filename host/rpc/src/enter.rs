@@ -1,0 +1,122 @@
+//! Calling the guest: what a call holds meanwhile, what the host's functions know of it, and what the guest's own
+//! errors mean. Knows no order of steps; that is the pipeline's.
+
+use std::sync::Arc;
+
+use super::{Effect, Rpc};
+use drivebay_admission::locks::HolderKind;
+use drivebay_admission::{Guard, Holder, Slot};
+use drivebay_backend::Lease;
+use drivebay_contract::bindings::drivebay::backend::types;
+use drivebay_contract::check::Check;
+use drivebay_contract::{Call, CallFault};
+use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
+use drivebay_observe as observe;
+use drivebay_observe::drill::{self, Defence};
+use drivebay_policy::limits::Duty;
+use drivebay_sandbox::context::CallContext;
+use drivebay_sandbox::instance::{GuestEnd, Live};
+
+/// An RPC with one answer.
+pub(super) trait Unary:
+    Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <Self as Call>::Answer>
+{
+}
+
+impl<R: Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <R as Call>::Answer>> Unary for R {}
+
+/// Everything a call holds from admission to its end.
+pub(super) struct Permit {
+    #[expect(dead_code, reason = "it is held, not read")]
+    pub(super) slot: Slot,
+    pub(super) locks: Guard,
+    pub(super) lease: Lease,
+    pub(super) context: Arc<CallContext>,
+}
+
+/// Who holds the locks of a call.
+pub(super) fn holder<R: Rpc>(id: &str) -> Holder {
+    Holder { operation: R::METHOD.name(), call: id.to_owned(), kind: HolderKind::Call }
+}
+
+/// What the guest's host functions know of a call.
+pub(super) fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
+    let duty = match R::EFFECT {
+        Effect::Reads => Duty::Read,
+        Effect::Changes => Duty::Change,
+    };
+    let mut secrets = Vec::new();
+    request.collect_secrets(&mut secrets);
+    // What a path is for, the row says; whether its form allows work there, the check.
+    let usable = request.paths();
+    let named = request.host_paths().into_iter();
+    let paths = named.filter(|named| usable.contains(&named.path.as_str())).collect();
+    CallContext::new(id, R::METHOD.name(), duty, lease.around.limits.wall.of(duty))
+        .with(observe::Secrets::new(secrets), paths)
+}
+
+/// Calls the guest and checks what it says.
+pub(super) async fn enter<R: Unary>(
+    lease: &Lease,
+    context: &CallContext,
+    live: &mut Live,
+    request: &R,
+) -> Result<<R as Call>::Answer, CallError> {
+    let answer = invoke(lease, context, live, request.clone()).await?;
+    if drill::stands(Defence::Contract) {
+        request.check_answer(&answer, &lease.facts.abilities)?;
+    }
+    Ok(answer)
+}
+
+/// Calls the guest.
+pub(super) async fn invoke<R: Rpc>(
+    lease: &Lease,
+    context: &CallContext,
+    live: &mut Live,
+    request: R,
+) -> Result<<R as Call>::Answer, CallError> {
+    live.run(async |store, instance| {
+        let answer = request.invoke(&lease.exports, store, instance).await.map_err(ended)?;
+        answer.map_err(|error| GuestEnd::Other(CallError::Refused(refusal(error, context))))
+    })
+    .await?
+}
+
+fn ended(fault: CallFault) -> GuestEnd<CallError> {
+    match fault {
+        CallFault::Invalid(invalid) => GuestEnd::Other(CallError::Invalid(invalid)),
+        CallFault::BadAnswer(bad) => GuestEnd::Other(CallError::BadAnswer(bad)),
+        CallFault::NotExported(interface) => {
+            GuestEnd::Other(CallError::Unsupported(Unsupported::NotExported(interface)))
+        }
+        CallFault::Engine(error) => GuestEnd::Engine(error),
+    }
+}
+
+/// A guest's own error, with the call's secrets taken out of its words.
+pub(super) fn refusal(error: types::Error, context: &CallContext) -> Refusal {
+    let message = context
+        .secrets
+        .mask(&error.message)
+        .unwrap_or_else(|| "the backend's words hold a secret and are not shown".to_owned());
+    let reason = error.reason.and_then(|reason| context.secrets.mask(&reason));
+    Refusal { code: refusal_code(error.code), reason, message }
+}
+
+const fn refusal_code(code: types::ErrorCode) -> RefusalCode {
+    match code {
+        types::ErrorCode::InvalidArgument => RefusalCode::InvalidArgument,
+        types::ErrorCode::NotFound => RefusalCode::NotFound,
+        types::ErrorCode::AlreadyExists => RefusalCode::AlreadyExists,
+        types::ErrorCode::FailedPrecondition => RefusalCode::FailedPrecondition,
+        types::ErrorCode::ResourceExhausted => RefusalCode::ResourceExhausted,
+        types::ErrorCode::OutOfRange => RefusalCode::OutOfRange,
+        types::ErrorCode::Aborted => RefusalCode::Aborted,
+        types::ErrorCode::Unauthenticated => RefusalCode::Unauthenticated,
+        types::ErrorCode::PermissionDenied => RefusalCode::PermissionDenied,
+        types::ErrorCode::Unavailable => RefusalCode::Unavailable,
+        types::ErrorCode::Unimplemented => RefusalCode::Unimplemented,
+        types::ErrorCode::Internal => RefusalCode::Internal,
+    }
+}

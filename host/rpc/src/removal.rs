@@ -1,0 +1,67 @@
+//! What may be taken away: nothing that is replicated, and no volume that is in a group. One rule for
+//! every backend, because a client that deletes a replicated volume loses the copy, too. The rules
+//! of groups themselves stand with their rows.
+
+use super::premise::{Course, Known, Premise, Question, Source};
+use drivebay_contract::{Abilities, Feature, Interface};
+use drivebay_error::CallError;
+use drivebay_proto::pb::csi::v1::{DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest, DeleteVolumeRequest};
+
+/// Asks for the state of a source that is about to go, where the backend replicates such.
+pub(super) fn state(source: Source, known: &Known, able: &Abilities) -> Option<Question> {
+    let is_replicable = able.exports(Interface::Replication)
+        && match source {
+            Source::Snapshot(_) => able.has(Feature::SnapshotReplication),
+            Source::Volume(_) | Source::Group(_) => true,
+        };
+    (is_replicable && !known.has_told_of(&source)).then_some(Question::State(source))
+}
+
+impl Premise for DeleteVolumeRequest {
+    fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
+        let id = &self.volume_id;
+        let groups = able.exports(Interface::VolumeGroups) && !known.groups.contains_key(id);
+        let groups = groups.then(|| Question::GroupsOf(id.clone()));
+        groups.into_iter().chain(state(Source::Volume(id.clone()), known, able)).collect()
+    }
+
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+        known.not_grouped(&self.volume_id)?;
+        known.not_replicated(&Source::Volume(self.volume_id.clone()))?;
+        Ok(Course::Call)
+    }
+}
+
+/// Snapshots that are about to go.
+trait Cuts {
+    fn cuts(&self) -> Vec<Source>;
+}
+
+impl Cuts for DeleteSnapshotRequest {
+    fn cuts(&self) -> Vec<Source> {
+        vec![Source::Snapshot(self.snapshot_id.clone())]
+    }
+}
+
+impl Cuts for DeleteVolumeGroupSnapshotRequest {
+    fn cuts(&self) -> Vec<Source> {
+        self.snapshot_ids.iter().cloned().map(Source::Snapshot).collect()
+    }
+}
+
+macro_rules! cuts {
+    ($($request:ident),*) => {$(
+        impl Premise for $request {
+            fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
+                self.cuts().into_iter().filter_map(|cut| state(cut, known, able)).collect()
+            }
+
+            fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+                self.cuts().iter().try_for_each(|cut| known.not_replicated(cut))?;
+                Ok(Course::Call)
+            }
+        }
+    )*};
+}
+
+cuts!(DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest);

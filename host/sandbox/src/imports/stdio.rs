@@ -1,0 +1,142 @@
+//! Standard output and error of a component as log lines. A full log drops lines and never closes
+//! or blocks the stream: guests panic on a closed standard output.
+
+use std::io;
+use std::pin::Pin;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use tokio::io::AsyncWrite;
+use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+
+use crate::context::CallContext;
+use crate::store::Surroundings;
+use drivebay_observe::Level;
+use drivebay_observe::guest_log::{LINE, Origin};
+
+/// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted.
+const ONE_WRITE: usize = 4096;
+
+/// The call that an instance works for now; it changes when the instance is reused.
+#[derive(Debug)]
+pub struct CurrentCall(Mutex<Arc<CallContext>>);
+
+impl CurrentCall {
+    /// Starts with this call.
+    pub fn new(call: Arc<CallContext>) -> Self {
+        Self(Mutex::new(call))
+    }
+
+    /// Goes on with this call.
+    pub fn set(&self, call: Arc<CallContext>) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = call;
+    }
+
+    fn get(&self) -> Arc<CallContext> {
+        Arc::clone(&self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
+/// One of the two streams. Its copies share the unfinished line.
+#[derive(Debug, Clone)]
+pub struct LogStream {
+    around: Arc<Surroundings>,
+    current: Arc<CurrentCall>,
+    level: Level,
+    line: Arc<Mutex<Vec<u8>>>,
+}
+
+impl LogStream {
+    /// A stream that logs at this level.
+    pub fn new(around: Arc<Surroundings>, current: Arc<CurrentCall>, level: Level) -> Self {
+        Self { around, current, level, line: Arc::default() }
+    }
+
+    fn take(&self, bytes: &[u8]) {
+        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
+        for piece in bytes.split_inclusive(|b| *b == b'\n') {
+            // One more than a line has: so it is known to be cut.
+            let room = (LINE + 1).saturating_sub(line.len());
+            line.extend(piece.iter().take(room));
+            if piece.ends_with(b"\n") {
+                self.log(&line);
+                line.clear();
+            }
+        }
+    }
+
+    fn log(&self, line: &[u8]) {
+        let text = String::from_utf8_lossy(line.trim_ascii_end());
+        if text.is_empty() {
+            return;
+        }
+        let call = self.current.get();
+        let origin = Origin { call: &call.id, secrets: &call.secrets };
+        self.around.log.line(self.level, "stdio", &text, origin);
+    }
+}
+
+impl Drop for LogStream {
+    fn drop(&mut self) {
+        if Arc::strong_count(&self.line) == 1 {
+            let line = std::mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
+            self.log(&line);
+        }
+    }
+}
+
+impl IsTerminal for LogStream {
+    fn is_terminal(&self) -> bool {
+        false
+    }
+}
+
+impl StdoutStream for LogStream {
+    fn async_stream(&self) -> Box<dyn AsyncWrite + Send + Sync> {
+        Box::new(self.clone())
+    }
+
+    // Written through at once: the engine's own adapter writes from a task, and what a guest said
+    // last would be lost when its instance is dropped.
+    fn p2_stream(&self) -> Box<dyn OutputStream> {
+        Box::new(self.clone())
+    }
+}
+
+#[async_trait]
+impl Pollable for LogStream {
+    async fn ready(&mut self) {}
+}
+
+impl OutputStream for LogStream {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.take(&bytes);
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        Ok(())
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        Ok(ONE_WRITE)
+    }
+}
+
+impl AsyncWrite for LogStream {
+    fn poll_write(self: Pin<&mut Self>, _: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        self.take(bytes);
+        Poll::Ready(Ok(bytes.len()))
+    }
+
+    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+
+    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(Ok(()))
+    }
+}

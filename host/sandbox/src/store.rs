@@ -1,0 +1,145 @@
+//! What a component instance finds around it: the data of its store. Owns the WASI context and the
+//! counters of one instance; what outlives the instance is shared behind `Surroundings`.
+
+use std::fmt;
+use std::sync::Arc;
+
+use tokio::sync::Notify;
+use wasmtime::component::ResourceTable;
+use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi_http::WasiHttpCtx;
+
+use super::context::CallContext;
+use super::fault::Absent;
+use super::imports::http::{self, Outgoing};
+use super::imports::stdio::{CurrentCall, LogStream};
+use super::limiter::Limiter;
+use drivebay_egress::Egress;
+use drivebay_files::Files;
+use drivebay_node::Node;
+use drivebay_observe::drill::{self, Defence};
+use drivebay_observe::{GuestLog, Level};
+use drivebay_policy::DirectoryGrant;
+use drivebay_policy::limits::Limits;
+use drivebay_state::Namespace;
+
+/// Random bytes that a guest may ask for at once.
+const RANDOM_BYTES: u64 = 64 * 1024;
+
+/// What one generation's instances share.
+#[derive(Debug)]
+pub struct Surroundings {
+    /// The operator's name of the backend.
+    pub backend: String,
+    /// Their log.
+    pub log: GuestLog,
+    /// `wasi:config`.
+    pub settings: Vec<(String, String)>,
+    /// `drivebay:host/state`, perhaps read-only.
+    pub state: Namespace,
+    /// `drivebay:host/files`.
+    pub files: Files,
+    /// `wasi:http/outgoing-handler`.
+    pub egress: Arc<Egress>,
+    /// `drivebay:host/mounts`; none: not granted.
+    pub node: Option<Node>,
+    /// Preopened directories.
+    pub directories: Vec<DirectoryGrant>,
+    /// Names this host among those that share storage.
+    pub host_id: String,
+    /// The operator's name for this node.
+    pub node_id: Option<String>,
+    /// What an instance may use.
+    pub limits: Limits,
+    /// Whether directories are shown read-only (before activation).
+    pub view: View,
+    /// Ends all guests that are running when it is told to (`notify_waiters`).
+    pub ending: Notify,
+}
+
+/// What a generation may change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// Nothing: it is being looked at before it is activated.
+    ReadOnly,
+    /// What its grants allow.
+    Full,
+}
+
+/// The data of a store.
+pub struct HostState {
+    pub(super) around: Arc<Surroundings>,
+    pub(super) call: Arc<CallContext>,
+    pub(super) limiter: Limiter,
+    pub(super) crossing_left: u64,
+    /// Before the table: bodies in it must find their guest gone when they end with it.
+    pub(super) http: Outgoing,
+    pub(super) http_fields: WasiHttpCtx,
+    pub(super) table: ResourceTable,
+    current: Arc<CurrentCall>,
+    wasi: WasiCtx,
+}
+
+impl fmt::Debug for HostState {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("HostState").field("call", &self.call.id).finish_non_exhaustive()
+    }
+}
+
+impl HostState {
+    /// The surroundings of a new instance, for its first call.
+    ///
+    /// # Errors
+    /// When a granted directory cannot be opened.
+    pub fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> wasmtime::Result<Self> {
+        let current = Arc::new(CurrentCall::new(Arc::clone(call)));
+        let mut table = ResourceTable::new();
+        table.set_max_capacity(around.limits.handles);
+        Ok(Self {
+            wasi: wasi(around, &current)?,
+            limiter: Limiter::new(&around.limits),
+            crossing_left: around.limits.crossing_total,
+            http: Outgoing::new(around, call),
+            http_fields: http::fields(),
+            around: Arc::clone(around),
+            call: Arc::clone(call),
+            table,
+            current,
+        })
+    }
+
+    /// Readies a reused instance for its next call.
+    pub fn begin(&mut self, call: &Arc<CallContext>) {
+        self.call = Arc::clone(call);
+        self.crossing_left = self.around.limits.crossing_total;
+        self.http.begin(call);
+        self.current.set(Arc::clone(call));
+    }
+}
+
+impl WasiView for HostState {
+    fn ctx(&mut self) -> WasiCtxView<'_> {
+        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+    }
+}
+
+/// WASI as every toolchain expects it, giving nothing but granted directories.
+fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Result<WasiCtx> {
+    let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(current), level);
+    let mut wasi = WasiCtxBuilder::new();
+    let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
+    wasi.stdout(stream(Level::Info)).stderr(stream(Level::Warn)).max_random_size(random);
+    if !drill::stands(Defence::Sockets) {
+        wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
+    }
+    for grant in &around.directories {
+        let perms = match (grant.write, around.view) {
+            (true, View::Full) => FsPerms::ReadWrite,
+            _ => FsPerms::ReadOnly,
+        };
+        // Found anew for every instance: a pool that is unmounted is let go, and found when it is back.
+        wasi.preopened_dir(&grant.host, &grant.guest, perms)
+            .map_err(|error| error.context(Absent(grant.host.display().to_string())))?;
+    }
+    Ok(wasi.build())
+}

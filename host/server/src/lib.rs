@@ -1,0 +1,122 @@
+//! The gRPC servers: sockets, services, reflection, health, and the end of it all. Decides nothing
+//! about calls.
+
+mod authority;
+pub mod listener;
+mod words;
+
+use std::io;
+
+use tokio::net::{UnixListener, UnixStream};
+use tokio::sync::{mpsc, watch};
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tonic::service::Routes;
+use tonic::transport::Server;
+
+use drivebay_proto::FILE_DESCRIPTOR_SET;
+use drivebay_proto::pb::csi::v1::{
+    controller_server::ControllerServer, group_controller_server::GroupControllerServer,
+    identity_server::IdentityServer, node_server::NodeServer, snapshot_metadata_server::SnapshotMetadataServer,
+};
+use drivebay_proto::pb::encryptionkeyrotation::encryption_key_rotation_controller_server::EncryptionKeyRotationControllerServer;
+use drivebay_proto::pb::fence::fence_controller_server::FenceControllerServer;
+use drivebay_proto::pb::identity::identity_server::IdentityServer as AddonsIdentityServer;
+use drivebay_proto::pb::reclaimspace::{
+    reclaim_space_controller_server::ReclaimSpaceControllerServer, reclaim_space_node_server::ReclaimSpaceNodeServer,
+};
+use drivebay_proto::pb::replication::controller_server::ControllerServer as ReplicationServer;
+use drivebay_proto::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
+use drivebay_rpc::{Doors, Front};
+
+/// The largest request that is read: as large as clients accept answers.
+const MESSAGE: usize = 4 * 1024 * 1024;
+/// Calls that one client may give up before they have been looked at; with one more its connection is closed, and all other
+/// calls on it fail. A client that repeats calls with short deadlines comes past the library's own limit of 20 while
+/// a loaded machine keeps the host from reading.
+const GIVEN_UP: usize = 1000;
+/// The largest answer that is sent; clients written in Go refuse larger ones.
+const ANSWER: usize = 4 * 1024 * 1024;
+
+/// Serves one socket until its doors are closed, then lets the calls under way finish. When they turn, all
+/// connections of before are closed in order and the socket stays: clients connect again and read the
+/// capabilities anew (D9).
+///
+/// # Errors
+/// When the transport fails.
+pub async fn serve(
+    listener: UnixListener,
+    front: Front,
+    mut doors: watch::Receiver<Doors>,
+    end: CancellationToken,
+) -> Result<(), tonic::transport::Error> {
+    let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
+    let rounds = TaskTracker::new();
+    let mut last = Ok(());
+    while last.is_ok() && !end.is_cancelled() {
+        let turn = doors.borrow_and_update().turn;
+        let over = CancellationToken::new();
+        let (hand, incoming) = mpsc::unbounded_channel();
+        let round = Server::builder()
+            .http2_max_pending_accept_reset_streams(Some(GIVEN_UP))
+            .layer(words::AtTheDoor)
+            .add_routes(Routes::from(all.clone()))
+            .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), over.clone().cancelled_owned());
+        let mut round = rounds.spawn(round);
+        tokio::select! {
+            () = end.cancelled() => {}
+            _ = doors.wait_for(|doors| doors.turn != turn) => {}
+            () = accept(&listener, &hand) => {}
+            ended = &mut round => last = ended.unwrap_or(Ok(())),
+        }
+        over.cancel();
+    }
+    rounds.close();
+    rounds.wait().await;
+    last
+}
+
+/// Hands connections to a round as they come. Why not by the round itself: two rounds may live at a time, and
+/// a listener wakes only whoever asked it last.
+async fn accept(listener: &UnixListener, round: &mpsc::UnboundedSender<io::Result<authority::Tolerant<UnixStream>>>) {
+    loop {
+        let accepted = listener.accept().await;
+        if round.send(accepted.map(|(stream, _)| authority::Tolerant::new(stream))).is_err() {
+            return;
+        }
+    }
+}
+
+/// All services on every socket; what a socket is not for answers so itself.
+async fn routes(front: Front) -> Routes {
+    macro_rules! limited {
+        ($server:ident) => {
+            $server::new(front.clone()).max_decoding_message_size(MESSAGE).max_encoding_message_size(ANSWER)
+        };
+    }
+    let mut routes = Routes::new(limited!(IdentityServer))
+        .add_service(limited!(ControllerServer))
+        .add_service(limited!(GroupControllerServer))
+        .add_service(limited!(SnapshotMetadataServer))
+        .add_service(limited!(NodeServer))
+        .add_service(limited!(AddonsIdentityServer))
+        .add_service(limited!(ReplicationServer))
+        .add_service(limited!(VolumeGroupServer))
+        .add_service(limited!(FenceControllerServer))
+        .add_service(limited!(ReclaimSpaceControllerServer))
+        .add_service(limited!(ReclaimSpaceNodeServer))
+        .add_service(limited!(EncryptionKeyRotationControllerServer));
+    // Reflection of a set that was encoded by the build cannot fail; without it all else still works.
+    let reflection =
+        || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    if let Ok(v1) = reflection().build_v1() {
+        routes = routes.add_service(v1);
+    }
+    if let Ok(v1alpha) = reflection().build_v1alpha() {
+        routes = routes.add_service(v1alpha);
+    }
+    let (reporter, health) = tonic_health::server::health_reporter();
+    reporter.set_service_status("", tonic_health::ServingStatus::Serving).await;
+    routes.add_service(health)
+}

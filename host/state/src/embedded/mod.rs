@@ -1,0 +1,129 @@
+//! The embedded engine: one redb file per host, one writer thread, readers on the caller's thread.
+//!
+//! Owns the file from opening to closing. It must not check sizes or names, which
+//! [`super::Namespace`] has done before. Why one file for all backends: commits of different
+//! backends then share one write to disk. Why readers do not go through the writer: they see the
+//! last durable commit without waiting for the next.
+
+mod apply;
+mod file;
+mod gate;
+mod layout;
+mod medium;
+mod open;
+mod queue;
+mod read;
+mod usage;
+mod work;
+mod writer;
+
+use std::fmt;
+use std::path::Path;
+use std::sync::Arc;
+
+use self::gate::Gate;
+pub(super) use self::medium::Medium;
+use self::queue::Queue;
+use self::work::Work;
+use super::{Answer, Change, Entry, OpenError, Page, Quota, StateError, Store, Usage};
+
+#[cfg(test)]
+pub(super) use self::layout::{META, USAGE, entries_table};
+
+/// Name of the store's file in the state directory.
+const FILE_NAME: &str = "state.redb";
+
+/// A store in one file of this host. Dropping it finishes what is queued and closes the file.
+pub struct EmbeddedStore {
+    id: String,
+    gate: Arc<Gate>,
+    queue: Queue,
+}
+
+impl EmbeddedStore {
+    /// Opens the store in `directory`, making directory (mode 0700) and file (mode 0600) when they
+    /// are not there. Reads the whole file to compare it with its checksums, so this blocks, for
+    /// about a second per GiB from a warm cache; call it before serving.
+    pub fn open(directory: &Path) -> Result<Self, OpenError> {
+        file::prepare(directory, FILE_NAME)?;
+        let store = Self::start(&Medium::file(directory.join(FILE_NAME)))?;
+        file::sweep(directory, FILE_NAME);
+        Ok(store)
+    }
+
+    /// Commits to disk so far: less than the number of commits answered, by what grouping saved.
+    pub fn durable_transactions(&self) -> u64 {
+        self.gate.durable_transactions()
+    }
+
+    /// Opens what the medium holds, which must have been initialised.
+    fn start(medium: &Medium) -> Result<Self, OpenError> {
+        let (database, id) = open::open(medium)?;
+        let gate = Arc::new(Gate::new(database));
+        let queue = Queue::start(Arc::clone(&gate), medium.clone(), &id).map_err(|source| {
+            let path = medium.path().to_owned();
+            let action = "start the writer's thread";
+            OpenError::Io { path, action, source }
+        })?;
+        Ok(Self { id, gate, queue })
+    }
+
+    /// A new store on an empty medium that a test watches or breaks.
+    #[cfg(test)]
+    pub(super) fn create_on(medium: &Medium) -> Result<Self, OpenError> {
+        let id = file::draw_id().map_err(|source| OpenError::Io {
+            path: medium.path().to_owned(),
+            action: "draw the store's id",
+            source,
+        })?;
+        open::initialise(medium, &id)?;
+        Self::start(medium)
+    }
+
+    /// The store that such a medium holds.
+    #[cfg(test)]
+    pub(super) fn open_on(medium: &Medium) -> Result<Self, OpenError> {
+        Self::start(medium)
+    }
+
+    /// Reads on the caller's thread, and has the writer look after the file when that fails.
+    fn read<T>(&self, read: impl FnOnce(&redb::Database) -> Result<T, redb::Error>) -> Result<T, StateError> {
+        self.gate.read(read).inspect_err(|_| self.queue.recover())
+    }
+}
+
+impl fmt::Debug for EmbeddedStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedStore").field("id", &self.id).finish_non_exhaustive()
+    }
+}
+
+impl Store for EmbeddedStore {
+    fn store_id(&self) -> &str {
+        &self.id
+    }
+
+    fn get<'a>(&'a self, namespace: &'a str, key: &'a str) -> Answer<'a, Option<Vec<u8>>> {
+        Box::pin(async move { self.read(|database| read::get(database, namespace, key)) })
+    }
+
+    fn range<'a>(&'a self, namespace: &'a str, page: Page<'a>) -> Answer<'a, Vec<Entry>> {
+        Box::pin(async move { self.read(|database| read::range(database, namespace, page)) })
+    }
+
+    fn commit<'a>(&'a self, namespace: &'a str, quota: Quota, changes: Vec<Change>) -> Answer<'a, ()> {
+        Box::pin(self.queue.submit(Work::Commit { namespace: namespace.to_owned(), quota, changes }))
+    }
+
+    fn usage<'a>(&'a self, namespace: &'a str) -> Answer<'a, Usage> {
+        Box::pin(async move { self.read(|database| read::usage(database, namespace)) })
+    }
+
+    fn copy<'a>(&'a self, from: &'a str, to: &'a str, quota: Quota) -> Answer<'a, ()> {
+        Box::pin(self.queue.submit(Work::Copy { from: from.to_owned(), to: to.to_owned(), quota }))
+    }
+
+    fn delete_all<'a>(&'a self, namespace: &'a str) -> Answer<'a, ()> {
+        Box::pin(self.queue.submit(Work::DeleteAll { namespace: namespace.to_owned() }))
+    }
+}

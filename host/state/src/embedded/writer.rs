@@ -1,0 +1,181 @@
+//! The writer: one thread that makes waiting work durable together, and mends the store after a
+//! failure.
+//!
+//! Owns the grouping and the decision to reopen. It must not answer before the disk has. Why a
+//! thread and not a task: a sync blocks for milliseconds, and while one is under way the next group
+//! gathers by itself, so no timer has to trade latency against throughput.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::Receiver;
+
+use redb::{Database, Durability};
+
+use super::apply::{Effect, Fault, apply};
+use super::gate::{Gate, in_words};
+use super::medium::Medium;
+use super::open;
+use super::work::{Job, MAX_GROUP_KIB, Message};
+use crate::StateError;
+
+/// Most pieces of work in one transaction: bounds how long the first of them waits for the last.
+const MAX_GROUP_WORK: usize = 256;
+
+const DISTRUSTED: &str =
+    "the disk did not confirm a write, so what it holds is not certain; check it, then restart the host";
+
+/// The state of the writer's thread.
+pub(super) struct Writer {
+    gate: Arc<Gate>,
+    medium: Medium,
+    store_id: String,
+    received: Receiver<Message>,
+    /// Taken from the channel but not yet in a group.
+    waiting: VecDeque<Message>,
+    recovering: Arc<AtomicBool>,
+}
+
+impl Writer {
+    pub(super) fn new(
+        gate: Arc<Gate>,
+        medium: Medium,
+        store_id: &str,
+        received: Receiver<Message>,
+        recovering: Arc<AtomicBool>,
+    ) -> Self {
+        Self { gate, medium, store_id: store_id.to_owned(), received, waiting: VecDeque::new(), recovering }
+    }
+
+    /// Serves until all callers are gone and all work is answered.
+    pub(super) fn run(mut self) {
+        while let Some(group) = self.next_group() {
+            if self.gate.closed().is_some() {
+                self.reopen();
+            }
+            if !group.is_empty() {
+                self.serve(group);
+            }
+        }
+    }
+
+    /// Waits for work, then takes what else has come by now, up to the limits of a group. Empty: a
+    /// reader asked for recovery. None: all callers are gone.
+    fn next_group(&mut self) -> Option<Vec<Job>> {
+        if self.waiting.is_empty() {
+            self.waiting.push_back(self.received.recv().ok()?);
+        }
+        self.waiting.extend(self.received.try_iter());
+        let mut group = Vec::new();
+        let mut weight = 0_u32;
+        while let Some(message) = self.waiting.pop_front() {
+            match message {
+                Message::Recover => self.check_health(),
+                Message::Job(job) => {
+                    weight = weight.saturating_add(job.work.weight());
+                    let full = group.len() >= MAX_GROUP_WORK || weight > MAX_GROUP_KIB;
+                    if full && !group.is_empty() {
+                        self.waiting.push_front(Message::Job(job));
+                        break;
+                    }
+                    group.push(*job);
+                }
+            }
+        }
+        Some(group)
+    }
+
+    /// Does the group in one transaction and answers each, or tells all of them that it failed.
+    fn serve(&self, group: Vec<Job>) {
+        let outcome = self.gate.write(|database| write(database, &group));
+        match outcome {
+            Some(Ok((verdicts, effect))) => {
+                if effect == Effect::Written {
+                    self.gate.count_durable();
+                }
+                for (job, verdict) in group.into_iter().zip(verdicts) {
+                    job.finish(verdict);
+                }
+            }
+            Some(Err(error)) => {
+                let why = in_words(&error);
+                tracing::error!(%error, "the state store cannot be written: {why}");
+                self.gate.close(why.clone());
+                // First, so that whoever hears of the failure can read what is there.
+                self.reopen();
+                refuse(group, &why);
+            }
+            None => {
+                let why = self.gate.closed().unwrap_or_default();
+                refuse(group, &why);
+            }
+        }
+    }
+
+    /// After a reader's failure: closes the database if redb has given it up.
+    fn check_health(&self) {
+        self.recovering.store(false, Ordering::Release);
+        let probe = self.gate.write(|database| Ok(database.begin_write()?.abort()?));
+        if let Some(Err(error)) = probe {
+            self.gate.close(in_words(&error));
+        }
+    }
+
+    /// Opens the closed store again unless the disk can no longer be trusted. Called when someone
+    /// wants the store, so a store that nobody uses is not repaired over and over.
+    fn reopen(&self) {
+        if self.medium.sync_failed() {
+            self.gate.close(DISTRUSTED.to_owned());
+            return;
+        }
+        match open::open(&self.medium) {
+            Ok((database, id)) if id == self.store_id => {
+                tracing::warn!("the state store was reopened after a failure");
+                self.gate.open(database);
+            }
+            Ok(_) => {
+                tracing::error!(path = %self.medium.path().display(), "the state file was replaced");
+                self.gate.close("its file was replaced; restart the host".to_owned());
+            }
+            Err(error) => {
+                tracing::error!(%error, "the state store cannot be reopened");
+                self.gate.close("it cannot be reopened; the host's log says why".to_owned());
+            }
+        }
+    }
+}
+
+/// Tells all of a group why nothing can be said of its work.
+fn refuse(group: Vec<Job>, why: &str) {
+    for job in group {
+        job.finish(Err(StateError::Unavailable(why.to_owned())));
+    }
+}
+
+/// Does all work of a group in order and makes it durable. A refusal is that one's verdict; an
+/// error means that nothing can be said of any.
+fn write(database: &Database, group: &[Job]) -> Result<(Vec<Result<(), StateError>>, Effect), redb::Error> {
+    let mut transaction = database.begin_write()?;
+    // One phase: checksums find a torn commit. Two would cost a second sync, against an attacker who
+    // orders the disk's writes and cuts its power; a guest can do neither.
+    transaction.set_durability(Durability::Immediate)?;
+    let mut verdicts = Vec::with_capacity(group.len());
+    let mut effect = Effect::Nothing;
+    for job in group {
+        match apply(&transaction, &job.work) {
+            Ok(done) => {
+                if done == Effect::Written {
+                    effect = done;
+                }
+                verdicts.push(Ok(()));
+            }
+            Err(Fault::Refused(error)) => verdicts.push(Err(error)),
+            Err(Fault::Broken(error)) => return Err(error),
+        }
+    }
+    match effect {
+        Effect::Written => transaction.commit()?,
+        Effect::Nothing => transaction.abort()?,
+    }
+    Ok((verdicts, effect))
+}
