@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::{
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::{
     ControllerGetCapabilitiesRequest, ControllerGetVolumeRequest, CreateVolumeRequest, CreateVolumeResponse,
     GetPluginCapabilitiesRequest, GetPluginInfoRequest, ListVolumesRequest, ListVolumesResponse, ProbeRequest,
 };

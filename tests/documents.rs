@@ -5,10 +5,10 @@
 use std::path::Path;
 use std::time::Duration;
 
-use drivebay::egress::HttpLimits;
-use drivebay::files::JobLimits;
-use drivebay::sandbox::limits::{Limits, WallLimits};
-use drivebay::state::{MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Quota};
+use drivebay_files::JobLimits;
+use drivebay_policy::egress::HttpLimits;
+use drivebay_policy::limits::{Limits, WallLimits};
+use drivebay_state::{MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Quota};
 
 fn text(path: &str) -> String {
     std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap()

@@ -1,8 +1,8 @@
 //! One life of volumes, the same for a backend in every language: what the contract promises does
 //! not depend on the toolchain. Asserts nothing about a language but that its component keeps it.
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::{CreateVolumeRequest, GetPluginInfoRequest, Volume};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, GetPluginInfoRequest, Volume};
 use tonic::Code;
 use tonic::transport::Channel;
 

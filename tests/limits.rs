@@ -4,9 +4,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use drivebay::config::InstancePolicy;
-use drivebay::sandbox::limits::Limits;
-use drivebay::wire::pb::csi::v1::ListVolumesRequest;
+use drivebay_policy::InstancePolicy;
+use drivebay_policy::limits::Limits;
+use drivebay_proto::pb::csi::v1::ListVolumesRequest;
 use tokio::task::JoinSet;
 use tonic::Code;
 
@@ -36,12 +36,12 @@ const PROOFS: [(&str, &str, &str); 28] = [
     ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),
     ("compile_memory", "tests/limits.rs", "memory_of_the_compiler"),
     ("compile_time", "tests/limits.rs", "time_of_the_compiler"),
-    ("connections", "host/egress/tests/exchange.rs", "connections_are_so_many"),
-    ("requests", "host/egress/tests/exchange.rs", "a_call_has_so_many_bytes_and_requests"),
-    ("request", "host/egress/tests/exchange.rs", "bodies_are_bounded"),
-    ("response", "host/egress/tests/exchange.rs", "bodies_are_bounded"),
-    ("connect_time", "host/egress/tests/exchange.rs", "a_connection_takes_no_longer_than_allowed"),
-    ("time", "host/egress/tests/exchange.rs", "nobody_is_waited_for_longer_than_allowed"),
+    ("connections", "host/egress/src/tests/exchange.rs", "connections_are_so_many"),
+    ("requests", "host/egress/src/tests/exchange.rs", "a_call_has_so_many_bytes_and_requests"),
+    ("request", "host/egress/src/tests/exchange.rs", "bodies_are_bounded"),
+    ("response", "host/egress/src/tests/exchange.rs", "bodies_are_bounded"),
+    ("connect_time", "host/egress/src/tests/exchange.rs", "a_connection_takes_no_longer_than_allowed"),
+    ("time", "host/egress/src/tests/exchange.rs", "nobody_is_waited_for_longer_than_allowed"),
     ("reuse.calls", "tests/limits.rs", "calls_of_a_reused_instance"),
     ("reuse.idle", "tests/limits.rs", "idleness_of_a_reused_instance"),
 ];

@@ -4,9 +4,9 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
-use drivebay::wire::pb::csi::v1::node_client::NodeClient;
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay_proto::pb::csi::v1::node_client::NodeClient;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 use tonic::{Code, Status};

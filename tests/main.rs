@@ -21,6 +21,8 @@ mod calls;
 #[cfg(test)]
 mod canaries;
 #[cfg(test)]
+mod check;
+#[cfg(test)]
 mod clients;
 #[cfg(test)]
 mod confinement;
@@ -32,6 +34,8 @@ mod contract;
 mod crash;
 #[cfg(test)]
 mod data;
+#[cfg(test)]
+mod demo;
 #[cfg(test)]
 mod documents;
 #[cfg(test)]

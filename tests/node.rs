@@ -4,7 +4,7 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use drivebay::wire::pb::csi::v1::NodeStageVolumeRequest;
+use drivebay_proto::pb::csi::v1::NodeStageVolumeRequest;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;

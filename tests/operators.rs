@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Duration;
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::{CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest, ProbeRequest};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest, ProbeRequest};
 use tonic::transport::Channel;
 use tonic::{Code, Status};
 
@@ -113,7 +113,7 @@ async fn listed(client: &mut ControllerClient<Channel>) -> String {
 
 /// A raw device: an image that no program has to fill.
 fn block(name: &str, bytes: i64) -> CreateVolumeRequest {
-    use drivebay::wire::pb::csi::v1::volume_capability::{AccessType, BlockVolume};
+    use drivebay_proto::pb::csi::v1::volume_capability::{AccessType, BlockVolume};
     let mut request = CreateVolumeRequest { capacity_range: Some(requests::size(bytes)), ..requests::create(name) };
     request.volume_capabilities[0].access_type = Some(AccessType::Block(BlockVolume {}));
     request

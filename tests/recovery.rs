@@ -1,7 +1,7 @@
 //! What a backend may do before its first call after a start: tried again until it succeeds, seen in
 //! Probe, and nobody is let in before.
 
-use drivebay::wire::pb::csi::v1::{GetPluginInfoRequest, ProbeRequest};
+use drivebay_proto::pb::csi::v1::{GetPluginInfoRequest, ProbeRequest};
 use tonic::Code;
 
 use crate::support::{Guest, Options, TestHost, expect, refused, requests};

@@ -4,7 +4,7 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-use drivebay::wire::pb::csi::v1::CreateVolumeRequest;
+use drivebay_proto::pb::csi::v1::CreateVolumeRequest;
 use prost_reflect::{
     DynamicMessage, FieldDescriptor, MapKey, MessageDescriptor, MethodDescriptor, ReflectMessage as _, Value,
 };

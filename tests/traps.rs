@@ -1,8 +1,8 @@
 //! Where a strict reading of the specification breaks real clients: what they send is let through to
-//! the backend, over the real socket. The rules themselves are tested in `host/wire/check`.
+//! the backend, over the real socket. The rules themselves are tested in `host/contract/src/check`.
 
-use drivebay::wire::pb::csi::v1::controller_service_capability::{Type as Kind, rpc::Type as Rpc};
-use drivebay::wire::pb::csi::v1::{
+use drivebay_proto::pb::csi::v1::controller_service_capability::{Type as Kind, rpc::Type as Rpc};
+use drivebay_proto::pb::csi::v1::{
     ControllerGetCapabilitiesRequest, ControllerPublishVolumeRequest, CreateVolumeRequest,
     GetVolumeGroupSnapshotRequest, NodeExpandVolumeRequest, NodeGetVolumeStatsRequest, NodePublishVolumeRequest,
 };

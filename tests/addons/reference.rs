@@ -1,7 +1,7 @@
 //! csi-addons on the reference backend: what the host asks before a call fits what a real backend
 //! answers, and every method comes through. One site; what only a peer can tell is not there yet.
 
-use drivebay::wire::pb::csi::v1::ListVolumesRequest;
+use drivebay_proto::pb::csi::v1::ListVolumesRequest;
 use serde_json::{Value as Json, json};
 use tonic::Code;
 

@@ -41,7 +41,7 @@ pub fn program() -> Option<PathBuf> {
     if path.is_file() {
         return Some(path);
     }
-    let words = "drivebay-array is not built (cargo build --release -p drivebay-array)";
+    let words = "drivebay-array is not built (cargo build --release --bin drivebay-array)";
     assert!(std::env::var("CI").is_err(), "{words}, and with CI=true it must be");
     // Past the test harness, which keeps what a passing test prints to itself.
     let _ = writeln!(std::io::stderr(), "skipped: {words}");

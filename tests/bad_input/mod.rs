@@ -9,7 +9,7 @@ mod requests;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use drivebay::wire::pb::csi::v1::{CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest};
+use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest};
 use facts::Rule;
 pub use facts::requests as requests_of_facts;
 use prost_reflect::{DescriptorPool, MethodDescriptor};

@@ -5,6 +5,7 @@
 
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
+mod built_in;
 mod load;
 mod native;
 mod single;
@@ -14,15 +15,17 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use anyhow::Result;
-use drivebay::config::{BackendConfig, Config, InstancePolicy};
-use drivebay::host::Host;
+use drivebay_app::host::Host;
+use drivebay_policy::{BackendConfig, Config, InstancePolicy};
 use load::Shape;
+
+use built_in::BUILT_IN;
 
 /// Rounds of every contestant; the median of the rounds' ratios is printed.
 const ROUNDS: usize = 7;
 
 fn main() -> Result<ExitCode> {
-    if let Some(ended) = drivebay::cli::part::run() {
+    if let Some(ended) = drivebay_app::cli::part::run(&BUILT_IN) {
         return Ok(ended);
     }
     // Default logging: lines are made and written, as in a host whose log nobody reads.
@@ -107,10 +110,10 @@ async fn host(work: &Path, name: &str, instances: InstancePolicy) -> Result<Host
     );
     let config = Config::parse(name, &text)?;
     let backends = config.backends.into_iter().map(|backend| BackendConfig { instances, ..backend }).collect();
-    Host::start_unconfined(Config { backends, ..config }).await
+    Host::start_unconfined(Config { backends, ..config }, BUILT_IN.local).await
 }
 
 /// Where the build leaves the guests.
 fn guests() -> PathBuf {
-    Path::new(env!("DRIVEBAY_LOCAL_WASM")).with_file_name("")
+    PathBuf::from(drivebay_guests::SHELF)
 }

@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use anyhow::Result;
-use drivebay::wire::pb::csi::v1;
-use drivebay::wire::pb::csi::v1::controller_server::{Controller, ControllerServer};
+use drivebay_proto::pb::csi::v1;
+use drivebay_proto::pb::csi::v1::controller_server::{Controller, ControllerServer};
 use tokio_stream::wrappers::UnixListenerStream;
 use tonic::{Request, Response, Status};
 
@@ -68,7 +68,7 @@ unused! {
 
 /// Serves it until the process ends.
 pub(crate) fn serve(socket: &Path) -> Result<()> {
-    let listener = drivebay::server::listener::listen(socket, 0o600)?;
+    let listener = drivebay_server::listener::listen(socket, 0o600)?;
     let server = tonic::transport::Server::builder().add_service(ControllerServer::new(Native));
     tokio_util::task::TaskTracker::new().spawn(server.serve_with_incoming(UnixListenerStream::new(listener)));
     Ok(())

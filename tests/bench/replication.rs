@@ -11,6 +11,7 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
 
+mod built_in;
 mod schedules;
 mod waits;
 
@@ -23,15 +24,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use drivebay::config::Config;
-use drivebay::host::Host;
-use drivebay::rpc::{Front, Role};
-use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
-use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
-use drivebay::wire::pb::replication::controller_server::Controller as _;
-use drivebay::wire::pb::replication::{self, replication_source};
+use drivebay_app::host::Host;
+use drivebay_policy::Config;
+use drivebay_proto::pb::csi::v1::controller_server::Controller as _;
+use drivebay_proto::pb::csi::v1::{self, volume_capability as capability};
+use drivebay_proto::pb::replication::controller_server::Controller as _;
+use drivebay_proto::pb::replication::{self, replication_source};
+use drivebay_rpc::{Front, Role};
 use rustix::fs::Advice;
 use tonic::{Code, Request, Response, Status};
+
+use built_in::BUILT_IN;
 
 const MIB: u64 = 1 << 20;
 const GIB: u64 = 1 << 30;
@@ -39,7 +42,7 @@ const GIB: u64 = 1 << 30;
 const ROUNDS: usize = 3;
 
 fn main() -> Result<ExitCode> {
-    if let Some(ended) = drivebay::cli::part::run() {
+    if let Some(ended) = drivebay_app::cli::part::run(&BUILT_IN) {
         return Ok(ended);
     }
     tracing_subscriber::fmt().with_max_level(tracing::Level::WARN).with_writer(std::io::stderr).init();
@@ -153,7 +156,7 @@ impl Pair {
             self.link.display(),
             node
         );
-        let host = Host::start_unconfined(Config::parse(name, &text)?).await?;
+        let host = Host::start_unconfined(Config::parse(name, &text)?, BUILT_IN.local).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Site { front, pool: root.join("pool"), host };
         let listed = || async {

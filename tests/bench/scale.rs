@@ -5,19 +5,23 @@
 
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
 
+mod built_in;
+
 use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use drivebay::config::Config;
-use drivebay::host::Host;
-use drivebay::rpc::{Front, Role};
-use drivebay::wire::pb::csi::v1::controller_server::Controller;
-use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
+use drivebay_app::host::Host;
+use drivebay_policy::Config;
+use drivebay_proto::pb::csi::v1::controller_server::Controller;
+use drivebay_proto::pb::csi::v1::{self, volume_capability as capability};
+use drivebay_rpc::{Front, Role};
 use futures_util::{StreamExt as _, TryStreamExt as _};
 use tonic::{Code, Request};
+
+use built_in::BUILT_IN;
 
 const FEW: usize = 1_000;
 const MANY: usize = 100_000;
@@ -31,7 +35,7 @@ const PAGE: i32 = 500;
 const LANES: usize = 16;
 
 fn main() -> Result<ExitCode> {
-    if let Some(ended) = drivebay::cli::part::run() {
+    if let Some(ended) = drivebay_app::cli::part::run(&BUILT_IN) {
         return Ok(ended);
     }
     // Default logging: lines are made and written, as in a host whose log nobody reads.
@@ -77,7 +81,7 @@ impl Site {
              directories = [{{ host = \"{0}/pool\", guest = \"/pool\", write = true }}]\n",
             root.display()
         );
-        let host = Host::start_unconfined(Config::parse(name, &text)?).await?;
+        let host = Host::start_unconfined(Config::parse(name, &text)?, BUILT_IN.local).await?;
         let front = Front::new(Arc::clone(host.backends().first().context("a host has a backend")?), Role::All);
         let site = Self { front, volumes: 0, _host: host };
         site.ready().await?;

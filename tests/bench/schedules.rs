@@ -9,8 +9,8 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
-use drivebay::wire::pb::csi::v1;
-use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
+use drivebay_proto::pb::csi::v1;
+use drivebay_proto::pb::csi::v1::controller_server::Controller as _;
 use tonic::Request;
 
 use super::{GIB, MIB, Pair, Site, at};

@@ -4,9 +4,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use drivebay::host::Host;
-use drivebay::rpc::{Front, Role};
-use drivebay::wire::pb::csi::v1::controller_server::Controller;
+use drivebay_app::host::Host;
+use drivebay_proto::pb::csi::v1::controller_server::Controller;
+use drivebay_rpc::{Front, Role};
 use tonic::Request;
 
 use crate::load::{create, median as middle};

@@ -16,9 +16,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail, ensure};
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::identity_client::IdentityClient;
-use drivebay::wire::pb::csi::v1::{self, ProbeRequest};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
+use drivebay_proto::pb::csi::v1::{self, ProbeRequest};
 use tokio::task::JoinSet;
 use tonic::transport::{Channel, Endpoint};
 

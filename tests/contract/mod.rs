@@ -8,7 +8,7 @@ mod facts;
 
 use std::collections::BTreeMap;
 
-use drivebay::wire::FILE_DESCRIPTOR_SET;
+use drivebay_proto::FILE_DESCRIPTOR_SET;
 use facts::Facts;
 use prost::Message as _;
 use prost_reflect::DescriptorPool;

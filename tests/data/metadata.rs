@@ -5,8 +5,8 @@ use std::fs::File;
 use std::os::unix::fs::FileExt as _;
 use std::path::Path;
 
-use drivebay::wire::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
-use drivebay::wire::pb::csi::v1::{BlockMetadata, GetMetadataAllocatedRequest, GetMetadataDeltaRequest};
+use drivebay_proto::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
+use drivebay_proto::pb::csi::v1::{BlockMetadata, GetMetadataAllocatedRequest, GetMetadataDeltaRequest};
 
 use crate::support::site::Site;
 

@@ -229,8 +229,8 @@ impl Life {
 }
 
 async fn refuses_metadata(site: &Site, snapshot: &str) {
-    use drivebay::wire::pb::csi::v1::GetMetadataAllocatedRequest;
-    use drivebay::wire::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
+    use drivebay_proto::pb::csi::v1::GetMetadataAllocatedRequest;
+    use drivebay_proto::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
     let request = GetMetadataAllocatedRequest { snapshot_id: snapshot.to_owned(), ..Default::default() };
     let mut client = SnapshotMetadataClient::new(site.host.connect().await);
     let refusal = match client.get_metadata_allocated(request).await {

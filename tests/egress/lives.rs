@@ -1,7 +1,7 @@
 //! Requests and the lives of what sends them: a generation that is tried beside the one that serves, a call that ends before
 //! its request does, a body that is too long, calls that wait. Nothing here is measured; what waits is let go by the test.
 
-use drivebay::wire::pb::csi::v1::GetCapacityRequest;
+use drivebay_proto::pb::csi::v1::GetCapacityRequest;
 use tokio::task::JoinSet;
 use tonic::Code;
 

@@ -4,12 +4,12 @@
 use std::future::Future;
 use std::pin::Pin;
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
-use drivebay::wire::pb::csi::v1::identity_client::IdentityClient;
-use drivebay::wire::pb::csi::v1::node_client::NodeClient;
-use drivebay::wire::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
-use drivebay::wire::pb::csi::v1::{self, VolumeCapability};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
+use drivebay_proto::pb::csi::v1::node_client::NodeClient;
+use drivebay_proto::pb::csi::v1::snapshot_metadata_client::SnapshotMetadataClient;
+use drivebay_proto::pb::csi::v1::{self, VolumeCapability};
 use tonic::transport::Channel;
 use tonic::{Request, Status};
 

@@ -7,9 +7,9 @@ mod calls;
 mod pairs;
 mod rows;
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::volume_capability::{AccessType, BlockVolume};
-use drivebay::wire::pb::csi::v1::{CreateVolumeRequest, ListVolumesRequest, Volume};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::volume_capability::{AccessType, BlockVolume};
+use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, ListVolumesRequest, Volume};
 use std::time::{Duration, Instant};
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
@@ -43,7 +43,7 @@ async fn gated(pool: &Pool, options: Options) -> (Gate, TestHost) {
 async fn when_free(
     client: &mut ControllerClient<Channel>,
     request: &CreateVolumeRequest,
-) -> Result<Response<drivebay::wire::pb::csi::v1::CreateVolumeResponse>, Status> {
+) -> Result<Response<drivebay_proto::pb::csi::v1::CreateVolumeResponse>, Status> {
     let begin = Instant::now();
     loop {
         match client.create_volume(request.clone()).await {

@@ -1,9 +1,9 @@
 //! Every pair of changing calls on one object, node and controller: one is held in its work by a pool
 //! that is frozen, the other is told what is pending; whoever only reads is answered.
 
-use drivebay::wire::pb::csi::v1;
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay_proto::pb::csi::v1;
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::group_controller_client::GroupControllerClient;
 use tokio::task::JoinSet;
 use tonic::Code;
 use tonic::transport::Channel;

@@ -1,9 +1,9 @@
 //! gRPC clients of a host under test: the generated ones, over its socket.
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
-use drivebay::wire::pb::csi::v1::identity_client::IdentityClient;
-use drivebay::wire::pb::csi::v1::node_client::NodeClient;
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
+use drivebay_proto::pb::csi::v1::node_client::NodeClient;
 use tonic::transport::{Channel, Endpoint};
 
 use super::TestHost;

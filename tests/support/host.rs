@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::{ExitStatus, Stdio};
 use std::sync::atomic::AtomicU64;
 
-use drivebay::wire::pb::csi::v1::ProbeRequest;
+use drivebay_proto::pb::csi::v1::ProbeRequest;
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 use tokio::process::{Child, Command};

@@ -1,7 +1,7 @@
 //! Well-formed requests, each the plainest of its kind; tests change what they are about.
 
-use drivebay::wire::pb::csi::v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
-use drivebay::wire::pb::csi::v1::{
+use drivebay_proto::pb::csi::v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
+use drivebay_proto::pb::csi::v1::{
     CapacityRange, ControllerExpandVolumeRequest, ControllerModifyVolumeRequest, ControllerPublishVolumeRequest,
     ControllerUnpublishVolumeRequest, CreateSnapshotRequest, CreateVolumeGroupSnapshotRequest, CreateVolumeRequest,
     DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest, DeleteVolumeRequest, NodeExpandVolumeRequest,

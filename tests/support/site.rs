@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::group_controller_client::GroupControllerClient;
-use drivebay::wire::pb::csi::v1::node_client::NodeClient;
-use drivebay::wire::pb::csi::v1::volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode};
-use drivebay::wire::pb::csi::v1::volume_content_source::{SnapshotSource, Type, VolumeSource};
-use drivebay::wire::pb::csi::v1::{
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::group_controller_client::GroupControllerClient;
+use drivebay_proto::pb::csi::v1::node_client::NodeClient;
+use drivebay_proto::pb::csi::v1::volume_capability::{AccessMode, AccessType, BlockVolume, MountVolume, access_mode};
+use drivebay_proto::pb::csi::v1::volume_content_source::{SnapshotSource, Type, VolumeSource};
+use drivebay_proto::pb::csi::v1::{
     ControllerExpandVolumeRequest, CreateVolumeRequest, ListSnapshotsRequest, ListVolumesRequest,
     NodeExpandVolumeRequest, NodePublishVolumeRequest, NodeStageVolumeRequest, NodeUnpublishVolumeRequest,
     NodeUnstageVolumeRequest, VolumeCapability, VolumeContentSource,

@@ -11,7 +11,7 @@ use tonic::{Request, Response, Status};
 
 /// All served contracts.
 pub fn contracts() -> DescriptorPool {
-    DescriptorPool::decode(drivebay::wire::FILE_DESCRIPTOR_SET).expect("the descriptors are whole")
+    DescriptorPool::decode(drivebay_proto::FILE_DESCRIPTOR_SET).expect("the descriptors are whole")
 }
 
 /// Sends bytes to a path such as `/csi.v1.Identity/Probe`; gives the bytes of the answer.

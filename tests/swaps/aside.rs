@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use drivebay::wire::pb::csi::v1::GetCapacityRequest;
+use drivebay_proto::pb::csi::v1::GetCapacityRequest;
 use tonic::Code;
 
 use super::*;

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use drivebay::backend::digest_of;
-use drivebay::backend::watch::Watch;
+use drivebay_backend::digest_of;
+use drivebay_backend::watch::Watch;
 use tempfile::TempDir;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;

@@ -1,7 +1,7 @@
 //! The gate: for each refusal a real component, the refusal's id in log and history, and the old generation
 //! serving on.
 
-use drivebay::backend::gate::RefusalId;
+use drivebay_backend::gate::RefusalId;
 use serde_json::json;
 
 use super::*;
@@ -133,7 +133,7 @@ async fn a_file_that_is_gone_and_settings_that_cannot_be() {
 #[tokio::test]
 async fn a_digest_that_is_pinned_in_the_configuration() {
     let first = tester(1, "good");
-    let digest = drivebay::backend::digest_of(&first);
+    let digest = drivebay_backend::digest_of(&first);
     let (shelf, host) = host(Options::default().backend(&format!("digest = \"sha256:{digest}\""))).await;
     shelf.replace(&tester(2, "good"));
     host.log.wait("refusal=\"wrong-digest\"", 1).await;

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use drivebay::wire::pb::csi::v1::CreateVolumeResponse;
+use drivebay_proto::pb::csi::v1::CreateVolumeResponse;
 use tokio::task::JoinSet;
 
 use super::*;

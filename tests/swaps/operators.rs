@@ -20,7 +20,7 @@ async fn status_and_history_tell_what_serves_and_why() {
     swapped(&host, 2).await;
     serving(&host, "a").await;
     let status = host.status().await;
-    let digest = format!("sha256:{}", drivebay::backend::digest_of(&tester(2, "good")));
+    let digest = format!("sha256:{}", drivebay_backend::digest_of(&tester(2, "good")));
     assert_eq!((&status["digest"], &status["version"]), (&json!(digest), &json!(version(2))));
     assert_eq!((&status["generation"], &status["ready"], &status["state"]), (&json!(2), &json!(1), &json!("trial")));
     assert!(status["calls"].as_u64().unwrap() >= 1, "{status:#?}");
@@ -50,7 +50,7 @@ async fn commands_without_sense_are_answered_in_words() {
 #[tokio::test]
 async fn a_pin_holds_through_a_restart() {
     let (shelf, mut host) = host(Options::default()).await;
-    let digest = format!("sha256:{}", drivebay::backend::digest_of(&tester(1, "good")));
+    let digest = format!("sha256:{}", drivebay_backend::digest_of(&tester(1, "good")));
     host.told(&["pin", "under-test", &digest]).await;
     shelf.replace(&tester(2, "good"));
     host.log.wait("refusal=\"pinned\"", 1).await;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use drivebay::wire::pb::csi::v1::{CreateVolumeResponse, ProbeRequest, ProbeResponse};
+use drivebay_proto::pb::csi::v1::{CreateVolumeResponse, ProbeRequest, ProbeResponse};
 use tokio::task::JoinSet;
 
 use super::*;

@@ -48,8 +48,8 @@ async fn connections_close_on_purpose_when_the_capabilities_change_and_only_then
     let mut connection = Lasting::open(&host.socket()).await;
     shelf.replace(&tester(2, "good"));
     swapped(&host, 2).await;
-    let probe = drivebay::wire::pb::csi::v1::ProbeRequest {};
-    let answer: drivebay::wire::pb::csi::v1::ProbeResponse =
+    let probe = drivebay_proto::pb::csi::v1::ProbeRequest {};
+    let answer: drivebay_proto::pb::csi::v1::ProbeResponse =
         connection.call("/csi.v1.Identity/Probe", &probe).await.unwrap();
     assert_eq!(answer.ready, Some(true));
     assert!(!connection.is_closed());

@@ -5,8 +5,9 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use bytes::Bytes;
-use drivebay::egress::{Allowance, Ask, Egress, HttpLimits, Mode, Patience, Presence, Progress, Standing, Subject};
-use drivebay::observe::Secrets;
+use drivebay_egress::{Allowance, Ask, Egress, Patience, Presence, Progress, Standing, Subject};
+use drivebay_observe::Secrets;
+use drivebay_policy::egress::{HttpLimits, Mode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::SendRequest;
 use tokio::net::TcpStream;

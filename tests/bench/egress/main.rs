@@ -5,6 +5,8 @@
 
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
+#[path = "../built_in.rs"]
+mod built_in;
 mod contestants;
 mod server;
 mod site;
@@ -17,23 +19,25 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result};
-use drivebay::config::Config;
-use drivebay::host::Host;
-use drivebay::rpc::{Front, Role};
-use drivebay::wire::pb::csi::v1::GetCapacityRequest;
-use drivebay::wire::pb::csi::v1::controller_server::Controller as _;
+use drivebay_app::host::Host;
+use drivebay_policy::Config;
+use drivebay_proto::pb::csi::v1::GetCapacityRequest;
+use drivebay_proto::pb::csi::v1::controller_server::Controller as _;
+use drivebay_rpc::{Front, Role};
 use tonic::Request;
 
 use contestants::{Bare, Native, Shape};
 use server::Server;
 use site::{create, delete};
 
+use built_in::BUILT_IN;
+
 const ROUNDS: usize = 9;
 const REQUESTS: usize = 500;
 const PATIENCE: Duration = Duration::from_mins(1);
 
 fn main() -> Result<ExitCode> {
-    if let Some(ended) = drivebay::cli::part::run() {
+    if let Some(ended) = drivebay_app::cli::part::run(&BUILT_IN) {
         return Ok(ended);
     }
     let (figures, heard) = channel();
@@ -136,7 +140,7 @@ impl io::Write for Lines {
 /// A host in this process.
 async fn host(work: &Path, server: &Server) -> Result<Host> {
     let config = Config::parse("bench", &site::configuration(&work.join("inside"), server))?;
-    Host::start_unconfined(config).await
+    Host::start_unconfined(config, BUILT_IN.local).await
 }
 
 fn nanoseconds(begin: Instant) -> f64 {

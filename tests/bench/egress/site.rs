@@ -5,8 +5,8 @@ use std::process::{Child, Command, Stdio};
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use drivebay::wire::pb::csi::v1::controller_client::ControllerClient;
-use drivebay::wire::pb::csi::v1::{self, volume_capability as capability};
+use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
+use drivebay_proto::pb::csi::v1::{self, volume_capability as capability};
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 use tonic::transport::{Channel, Endpoint};
@@ -62,7 +62,7 @@ async fn others(client: &Client) -> Result<f64> {
 /// A host with the test backend, its files in this directory.
 pub(crate) fn configuration(work: &Path, server: &Server) -> String {
     let (at, ca, url) = (work.display(), server.ca.display(), server.url(""));
-    let guest = Path::new(env!("DRIVEBAY_LOCAL_WASM")).with_file_name("tester.wasm");
+    let guest = Path::new(drivebay_guests::SHELF).join("tester.wasm");
     format!(
         "[host]\nstate = \"{at}/state\"\n[[backend]]\nname = \"b\"\ncomponent = \"{}\"\n\
          csi = \"unix://{at}/csi.sock\"\n[backend.grants]\nhttp = [{{ origin = \"{url}\", ca = \"{ca}\" }}]\n\

@@ -7,15 +7,15 @@ use std::path::PathBuf;
 use std::sync::{Arc, LazyLock, OnceLock};
 use std::time::Duration;
 
-use drivebay::backend::gate::RefusalId;
-use drivebay::backend::{Environment, Inspection, inspect};
-use drivebay::config::{
+use drivebay_backend::gate::RefusalId;
+use drivebay_backend::{Environment, Inspection, inspect};
+use drivebay_observe::text::tame;
+use drivebay_policy::limits::Limits;
+use drivebay_policy::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, Grants, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
-use drivebay::observe::text::tame;
-use drivebay::sandbox::fault::FaultKind;
-use drivebay::sandbox::limits::Limits;
-use drivebay::state::EmbeddedStore;
+use drivebay_sandbox::fault::FaultKind;
+use drivebay_state::EmbeddedStore;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -45,7 +45,7 @@ impl Place {
     fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("fuzz").tempdir().expect("a directory");
         let store = Arc::new(EmbeddedStore::open(directory.path()).expect("an empty state"));
-        let environment = Environment { store, cache: None, components: None, node: None, in_force: None };
+        let environment = Environment { local: &[], store, cache: None, components: None, node: None, in_force: None };
         Self { file: directory.path().join("backend.wasm"), environment, _directory: directory }
     }
 }
@@ -60,7 +60,7 @@ pub fn run(bytes: &[u8]) {
     let second = reading::read(&file);
     shown(&found);
     let objection = second.as_ref().map_or_else(|| Some("it is no component".to_owned()), Reading::objection);
-    match found.refused.as_ref().map(drivebay::backend::Refused::refusal) {
+    match found.refused.as_ref().map(drivebay_backend::Refused::refusal) {
         Some(refusal) if planted() && refusal.id == RefusalId::Contract => accepted(&objection),
         None => accepted(&objection),
         Some(refusal) => {

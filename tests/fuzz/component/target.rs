@@ -21,8 +21,11 @@ use std::process::{self, ExitCode};
 #[unsafe(link_section = ".init_array")]
 static BEFORE: extern "C" fn() = before;
 
+/// Nothing is served from inside of this program.
+static NOTHING: drivebay_app::BuiltIn = drivebay_app::BuiltIn { local: &[], faulty: &[] };
+
 extern "C" fn before() {
-    if let Some(ended) = drivebay::cli::part::run() {
+    if let Some(ended) = drivebay_app::cli::part::run(&NOTHING) {
         process::exit((0..=u8::MAX).find(|status| ExitCode::from(*status) == ended).map_or(1, i32::from));
     }
 }

@@ -1,4 +1,4 @@
-//! Derives messages and bridge as the host's own build does, without servers and clients: nothing here is served.
+//! Derives the bridge as the host's own build does, and the types of the contract without an engine.
 
 mod types;
 
@@ -14,12 +14,8 @@ fn main() -> Result<()> {
         world: "everything",
         table: drivebay_codegen::TABLE,
     };
-    for file in drivebay_codegen::generate(&contracts, None, &out)? {
-        println!("cargo:rerun-if-changed={}", file.display());
-    }
+    drivebay_codegen::bridge(&contracts, &out)?;
     std::fs::write(out.join("types.rs"), types::modules(contracts.wit, contracts.world)?)?;
-    // The operators' messages come from the operator, through the kernel's check of who that is.
-    std::fs::write(out.join("drivebay.admin.v1.rs"), "")?;
     println!("cargo:rerun-if-changed=../../../proto");
     println!("cargo:rerun-if-changed=../../../wit");
     Ok(())

@@ -1,53 +1,52 @@
-//! The parts of the host that judge what others send: a second root over the host's own sources, without the engine.
-//! Owns no code of the host's and changes none. Where the host has an engine stands one whose guest says whatever the
-//! fuzzer wants, so that calls go through the very code that carries them in the host.
-//! Why a root and not a feature: the host has no build without its engine, and should not seem to have one.
+//! What of the host is compiled with the engine, compiled without it: a second root over the host's own sources. Where
+//! the host has an engine stands one whose guest says whatever the fuzzer wants, so that calls go through the very code
+//! that carries them in the host. What needs no engine, the fuzzers take from the host's own crates.
+//! Owns no code of the host's and changes none.
 #![allow(dead_code, unused_imports, reason = "what is only used by parts that are not here")]
 
 pub mod made;
 
-#[path = "../../../host/config/mod.rs"]
-pub mod config;
+pub mod bindings;
+pub mod engine;
 
-#[path = "../../../host/egress"]
-pub mod egress {
-    //! What may be reached; nothing here reaches it.
-    pub mod address;
-    pub mod error;
-    pub mod form;
-    pub mod grant;
-    pub mod limits;
-    pub mod policy;
-    pub mod target;
-    #[path = "../../tests/fuzz/parts/verdict.rs"]
-    pub mod verdict;
+#[path = "../../../host/sandbox/src/cache.rs"]
+pub mod cache;
 
-    pub use self::limits::HttpLimits;
+#[path = "../../../host/contract/src/abilities.rs"]
+mod abilities;
+#[path = "../../../host/contract/src/call.rs"]
+mod call;
+#[path = "../../../host/contract/src/check/mod.rs"]
+pub mod check;
+#[path = "../../../host/contract/src/compat/mod.rs"]
+pub mod compat;
+#[path = "../../../host/contract/src/convert.rs"]
+mod convert;
+#[path = "../../../host/contract/src/features.rs"]
+mod features;
+#[path = "../../../host/contract/src/method.rs"]
+mod method;
+#[path = "../../../host/contract/src/special.rs"]
+mod special;
+#[path = "../../../host/contract/src/table.rs"]
+mod table;
+
+#[allow(deprecated, reason = "older clients still send deprecated fields")]
+mod bridge {
+    use super::call::{Page, call, interfaces};
+    use super::convert::{BadAnswer, IntoPb, IntoWit, Invalid, answer, request};
+    use super::method::methods;
+    use super::table::{both_ways, cases, page, record, values, when_used, wrapper};
+    use crate::bindings::drivebay::backend as imported;
+    use crate::bindings::exports::drivebay::backend as exported;
+    use drivebay_proto::pb;
+
+    include!(concat!(env!("OUT_DIR"), "/bridge.rs"));
+    include!(concat!(env!("OUT_DIR"), "/conversions.rs"));
 }
 
-#[path = "../../../host/observe"]
-pub mod observe {
-    //! Texts of others on their way to a log.
-    #[path = "../../tests/fuzz/parts/drill.rs"]
-    pub mod drill;
-    pub mod guest_log;
-    pub mod masking;
-    pub mod text;
-
-    pub use self::masking::Secrets;
-}
-
-#[path = "../../../host/sandbox"]
-pub mod sandbox {
-    //! What of the sandbox needs no engine, and what stands in the engine's place.
-    pub mod cache;
-    pub mod limits;
-
-    #[path = "../../tests/fuzz/parts/bindings.rs"]
-    pub mod bindings;
-    #[path = "../../tests/fuzz/parts/engine.rs"]
-    pub mod engine_types;
-}
-
-#[path = "../../../host/wire/mod.rs"]
-pub mod wire;
+pub use abilities::Abilities;
+pub use bridge::{Exports, Interface, Method};
+pub use call::{Call, CallFault, Page, WrongTypes};
+pub use convert::{BadAnswer, IntoPb, IntoWit, Invalid, InvalidKind};
+pub use features::Feature;

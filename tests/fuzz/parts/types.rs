@@ -27,7 +27,7 @@ pub(crate) fn modules(wit: &Path, world: &str) -> Result<String> {
     let (mut imported, mut exported) = (String::new(), String::new());
     for (name, id) in &resolve.packages[package].interfaces {
         let text = module(&resolve, &resolve.interfaces[*id], &is_exported);
-        let indices = "pub use crate::sandbox::engine_types::GuestIndices;\n";
+        let indices = "pub use crate::engine::GuestIndices;\n";
         match is_exported(name) {
             true => write!(exported, "pub mod {} {{\n{indices}{text}}}\n", snake(name))?,
             false => write!(imported, "pub mod {} {{\n{text}}}\n", snake(name))?,
@@ -98,7 +98,7 @@ fn named(resolve: &Resolve, id: TypeId, is_exported: &dyn Fn(&str) -> bool) -> O
     let (name, interface) = (definition.name.as_ref()?, resolve.interfaces[owner].name.as_deref()?);
     let root = if is_exported(interface) { "exports::drivebay" } else { "drivebay" };
     let (interface, name) = (snake(interface), name.to_upper_camel_case());
-    Some(format!("crate::sandbox::bindings::{root}::backend::{interface}::{name}"))
+    Some(format!("crate::bindings::{root}::backend::{interface}::{name}"))
 }
 
 fn anonymous(resolve: &Resolve, definition: &TypeDef, is_exported: &dyn Fn(&str) -> bool) -> String {

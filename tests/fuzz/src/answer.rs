@@ -2,9 +2,9 @@
 //! What is let through keeps to the request and to the sizes of the specification; what is refused is refused with words
 //! that forge no line.
 
+use drivebay_parts::engine::{Instance, InstancePre, Store};
 use drivebay_parts::made::Maker;
-use drivebay_parts::sandbox::engine_types::{Instance, InstancePre, Store};
-use drivebay_parts::wire::{Abilities, BadAnswer, CallFault, Exports, Method};
+use drivebay_parts::{Abilities, BadAnswer, CallFault, Exports, Method};
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, Kind, MessageDescriptor, ReflectMessage as _, Value};
 
@@ -52,7 +52,7 @@ pub(crate) fn judge<R: Rpc>(case: &Case<'_>) {
         Ok(Err(_)) | Err(_) => return,
     };
     let (message, next) = R::message(answer);
-    let again = <R as drivebay_parts::wire::check::Check>::Answer::decode(&*message.encode_to_vec());
+    let again = <R as drivebay_parts::check::Check>::Answer::decode(&*message.encode_to_vec());
     assert_eq!(again.as_ref(), Ok(&message), "what was encoded is what is decoded");
     let verdict = check(&request, &message, &case.able);
     assert_eq!(verdict, check(&request, &message.clone(), &case.able), "checked again");
@@ -68,7 +68,7 @@ pub(crate) fn judge<R: Rpc>(case: &Case<'_>) {
 /// The host's check; the planted one lets pages lead back to themselves.
 fn check<R: Rpc>(
     request: &R,
-    answer: &<R as drivebay_parts::wire::check::Check>::Answer,
+    answer: &<R as drivebay_parts::check::Check>::Answer,
     able: &Abilities,
 ) -> Result<(), BadAnswer> {
     match request.check_answer(answer, able) {

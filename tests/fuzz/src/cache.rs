@@ -7,8 +7,8 @@ use std::io::Write as _;
 use std::os::unix::fs::{OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
+use drivebay_parts::cache::{CodeCache, CodeId};
 use drivebay_parts::made::Maker;
-use drivebay_parts::sandbox::cache::{CodeCache, CodeId};
 
 use crate::planted;
 

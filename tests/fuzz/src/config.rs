@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use drivebay_parts::config::{BackendConfig, Config};
-use drivebay_parts::egress::grant::Origin;
+use drivebay_policy::egress::grant::Origin;
+use drivebay_policy::{BackendConfig, Config};
 
 use crate::planted;
 

@@ -4,12 +4,12 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use drivebay_parts::egress::address::Range;
-use drivebay_parts::egress::form;
-use drivebay_parts::egress::grant::{Grant, Mode, Origin};
-use drivebay_parts::egress::target::{Host, Target};
-use drivebay_parts::egress::verdict::{Standing, Verdict, verdict};
+use crate::verdict::{Standing, Verdict, verdict};
+use drivebay_egress::form;
 use drivebay_parts::made::Maker;
+use drivebay_policy::egress::address::Range;
+use drivebay_policy::egress::grant::{Grant, Mode, Origin};
+use drivebay_policy::egress::target::{Host, Target};
 use http::header::HeaderName;
 use http::{HeaderMap, Method, Request};
 
@@ -152,7 +152,7 @@ fn decide(
     standing: Standing,
     request: &Request<()>,
     addresses: &[IpAddr],
-) -> Result<Verdict, drivebay_parts::egress::error::Why> {
+) -> Result<Verdict, drivebay_egress::error::Why> {
     let mut verdict = verdict(grants, mode, standing, request, addresses)?;
     if planted() {
         for (address, fate) in addresses.iter().zip(&mut verdict.addresses) {

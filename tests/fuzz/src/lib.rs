@@ -13,6 +13,7 @@ mod made;
 pub mod request;
 mod rpcs;
 mod rules;
+mod verdict;
 
 use std::sync::OnceLock;
 

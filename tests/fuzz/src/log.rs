@@ -2,9 +2,9 @@
 //! wherever it stands. Secrets are made of letters that no other part of the text has, so that a single one of them in
 //! the outcome is a piece of a secret.
 
+use drivebay_observe::guest_log::{LINE, fit};
+use drivebay_observe::{Secrets, text};
 use drivebay_parts::made::Maker;
-use drivebay_parts::observe::guest_log::{LINE, fit};
-use drivebay_parts::observe::{Secrets, text};
 
 use crate::planted;
 

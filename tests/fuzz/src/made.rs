@@ -3,8 +3,9 @@
 
 use std::sync::LazyLock;
 
+use drivebay_parts::Method;
 use drivebay_parts::made::Maker;
-use drivebay_parts::wire::{FILE_DESCRIPTOR_SET, Method};
+use drivebay_proto::FILE_DESCRIPTOR_SET;
 use prost_reflect::{
     DescriptorPool, DynamicMessage, FieldDescriptor, Kind, MapKey, MessageDescriptor, MethodDescriptor, Value,
 };

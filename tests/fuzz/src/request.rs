@@ -2,9 +2,9 @@
 //! again in other bytes it meets the same end; a refusal names a field and forges no line; what is let through keeps the
 //! rules of the table of facts.
 
+use drivebay_parts::engine::{Instance, InstancePre, Store};
 use drivebay_parts::made::Maker;
-use drivebay_parts::sandbox::engine_types::{Instance, InstancePre, Store};
-use drivebay_parts::wire::{Abilities, CallFault, Exports, Feature, Interface, Invalid};
+use drivebay_parts::{Abilities, CallFault, Exports, Feature, Interface, Invalid};
 use prost::Message as _;
 use prost_reflect::{DynamicMessage, MessageDescriptor};
 

@@ -5,9 +5,10 @@ use std::collections::BTreeSet;
 use std::fmt::Debug;
 use std::sync::LazyLock;
 
-use drivebay_parts::wire::check::{BlockPage, Check, MetadataStream};
-use drivebay_parts::wire::compat::Fold;
-use drivebay_parts::wire::{Call, Method, Page, Secrets, pb};
+use drivebay_parts::check::{BlockPage, Check, MetadataStream};
+use drivebay_parts::compat::Fold;
+use drivebay_parts::{Call, Method, Page};
+use drivebay_proto::{Secrets, pb};
 
 use crate::{answer, request};
 

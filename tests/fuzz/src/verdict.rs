@@ -4,11 +4,11 @@ use std::net::IpAddr;
 
 use http::Request;
 
-use super::error::Why;
-use super::grant::{Grant, Mode};
-pub use super::policy::Standing;
-use super::policy::{Fate, Policy};
-use super::target::Target;
+pub use drivebay_egress::Standing;
+use drivebay_egress::error::Why;
+use drivebay_egress::policy::{Fate, Policy};
+use drivebay_policy::egress::target::Target;
+use drivebay_policy::egress::{Grant, Mode};
 
 /// What becomes of a request and of the addresses of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]

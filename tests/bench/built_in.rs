@@ -1,0 +1,5 @@
+//! The backends that are inside of the program, for benchmarks that are hosts themselves.
+
+use drivebay_app::BuiltIn;
+
+pub(crate) static BUILT_IN: BuiltIn = BuiltIn { local: drivebay_guests::LOCAL, faulty: drivebay_guests::FAULTY };

@@ -1,0 +1,62 @@
+//! `drivebay demo` as a newcomer starts it: twice on one directory, and stopped in the middle. It leaves no volume and no
+//! socket. With root it mounts as well; what it says then, `.ci/run` shows.
+
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use rustix::process::{Pid, Signal, kill_process};
+use tokio::io::{AsyncBufReadExt as _, BufReader};
+use tokio::process::{Child, Command};
+
+fn demo(directory: &Path, more: &[&str]) -> Child {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
+    command.args(["demo", "--dir"]).arg(directory).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command.kill_on_drop(true).spawn().unwrap()
+}
+
+/// The files of the volumes that a pool holds. Folders may stay: they are shared by many volumes.
+fn volumes(pool: &Path) -> Vec<PathBuf> {
+    let (mut found, mut folders) = (Vec::new(), vec![pool.join("volumes")]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).into_iter().flatten() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { folders.push(path) } else { found.push(path) }
+        }
+    }
+    found
+}
+
+#[tokio::test]
+async fn a_walk_goes_well_twice_on_the_same_directory_and_leaves_no_volume() {
+    let directory = tempfile::tempdir().unwrap();
+    for _ in 0..2 {
+        let output = demo(directory.path(), &["--once"]).wait_with_output().await.unwrap();
+        let said = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
+        assert!(said.contains("DeleteVolume"), "{said}");
+        assert!(!directory.path().join("csi.sock").exists(), "a host takes its sockets away");
+        for pool in ["data/pool", "data/b/pool"] {
+            let pool = directory.path().join(pool);
+            assert!(pool.is_dir(), "{}", pool.display());
+            assert_eq!(volumes(&pool), Vec::<PathBuf>::new(), "{said}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_walk_that_is_stopped_tidies_up_and_ends() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = demo(directory.path(), &["--once"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        if line.contains("CreateVolume") {
+            break;
+        }
+    }
+    kill_process(Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap(), Signal::TERM).unwrap();
+    let rest = async { while lines.next_line().await.unwrap().is_some() {} };
+    let (status, ()) = tokio::join!(child.wait(), rest);
+    assert!(status.unwrap().code().is_some(), "it ends by itself, not by the signal");
+    assert_eq!(volumes(&directory.path().join("data/pool")), Vec::<PathBuf>::new());
+    assert!(!directory.path().join("csi.sock").exists());
+}
