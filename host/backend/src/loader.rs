@@ -30,8 +30,6 @@ const QUOTED: usize = 512;
 pub(super) struct Staging {
     pub loader: Loader,
     pub cache: Option<Arc<CodeCache>>,
-    /// The component that configurations call `local`.
-    pub local: &'static [u8],
     /// For the look before activation: nothing can be changed.
     pub look: Arc<Surroundings>,
     /// For serving.
@@ -60,7 +58,7 @@ pub(super) async fn stage(
     let Component { bytes, digest } = component;
     check_pin(&config, &digest)?;
     let claim = check_signature(&config, &digest).await?;
-    let Staging { loader, cache, local: _, look, around, trust } = staging;
+    let Staging { loader, cache, look, around, trust } = staging;
     let program = loader.load(bytes, digest.clone(), cache).await?.linked?;
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;

@@ -30,11 +30,11 @@ impl Driver {
             Err(refusal) => Err(refusal),
         };
         let (own, backend, keep) = (self.own.clone(), Arc::clone(&self.backend), self.keep.clone());
-        let node = self.environment.node.clone();
+        let (node, local) = (self.environment.node.clone(), self.environment.local);
         self.backend.detach(async move {
             let work = async {
                 let (config, staging) = made?;
-                let (generation, component) = make(&config, staging, &candidate.recipe.code).await?;
+                let (generation, component) = make(&config, local, staging, &candidate.recipe.code).await?;
                 if let (Some(node), true) = (node, config.grants.node) {
                     let known = backend.generation().map(|active| active.config.clone());
                     node.register(&config.name, union(&config, known.as_deref())).await.map_err(|error| {
@@ -103,20 +103,18 @@ impl Driver {
         let shared = environment::Shared { files, egress };
         let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
-        Ok(Staging {
-            loader,
-            cache: self.environment.cache.clone(),
-            local: self.environment.local,
-            look,
-            around,
-            trust,
-        })
+        Ok(Staging { loader, cache: self.environment.cache.clone(), look, around, trust })
     }
 }
 
 /// Reads the component and makes a generation of it, if it is still the one that was meant.
-async fn make(config: &Arc<BackendConfig>, staging: Staging, code: &str) -> Result<(Generation, Component), Refusal> {
-    let component = Component::read(&config.component, staging.local).await.map_err(|refused| refused.refusal())?;
+async fn make(
+    config: &Arc<BackendConfig>,
+    local: &'static [u8],
+    staging: Staging,
+    code: &str,
+) -> Result<(Generation, Component), Refusal> {
+    let component = Component::read(&config.component, local).await.map_err(|refused| refused.refusal())?;
     if component.digest != code {
         return Err(Refusal::new(RefusalId::Superseded, "the file changed before it was looked at"));
     }
