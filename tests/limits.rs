@@ -15,7 +15,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 28] = [
+const PROOFS: [(&str, &str, &str); 29] = [
     ("memory", "tests/limits.rs", "memory"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
     ("read", "tests/limits.rs", "reading_without_end"),
@@ -31,6 +31,7 @@ const PROOFS: [(&str, &str, &str); 28] = [
     ("log_burst", "tests/limits.rs", "log"),
     ("state", "tests/limits.rs", "state"),
     ("handles", "tests/limits.rs", "handles"),
+    ("open_files", "host/files/src/descriptors/tests.rs", "descriptors_are_counted_and_given_back"),
     ("table_elements", "tests/limits.rs", "table_elements"),
     ("jobs", "tests/jobs.rs", "no_more_jobs_run_at_once_than_allowed"),
     ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),

@@ -4,28 +4,29 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use tokio_util::task::TaskTracker;
-use tokio_util::task::task_tracker::TaskTrackerToken;
+
+use drivebay_sandbox::lane::{Lane, Movable};
 
 /// The work, and who takes it over.
+#[derive(Debug)]
 pub struct Attached<T: Send + 'static> {
-    work: Option<Pin<Box<dyn Future<Output = T> + Send>>>,
+    work: Option<Movable<T>>,
     tasks: TaskTracker,
-    /// Counts as a task from the beginning, so that draining waits for it.
-    _token: TaskTrackerToken,
-}
-
-impl<T: Send + 'static> std::fmt::Debug for Attached<T> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Attached").field("under_way", &self.work.is_some()).finish_non_exhaustive()
-    }
 }
 
 impl<T: Send + 'static> Attached<T> {
-    pub(super) fn new(tasks: &TaskTracker, work: impl Future<Output = T> + Send + 'static) -> Self {
-        Self { work: Some(Box::pin(work)), tasks: tasks.clone(), _token: tasks.token() }
+    pub(super) fn new(tasks: &TaskTracker, lane: &Arc<Lane>, work: impl Future<Output = T> + Send + 'static) -> Self {
+        // Counts as a task from the beginning, so that draining waits for it, wherever it ends.
+        let token = tasks.token();
+        let work = async move {
+            let _token = token;
+            work.await
+        };
+        Self { work: Some(Movable::new(lane, work)), tasks: tasks.clone() }
     }
 }
 
@@ -34,7 +35,7 @@ impl<T: Send + 'static> Future for Attached<T> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<T> {
         let Some(work) = &mut self.work else { return Poll::Pending };
-        let polled = work.as_mut().poll(context);
+        let polled = Pin::new(work).poll(context);
         if polled.is_ready() {
             self.work = None;
         }
@@ -44,8 +45,9 @@ impl<T: Send + 'static> Future for Attached<T> {
 
 impl<T: Send + 'static> Drop for Attached<T> {
     fn drop(&mut self) {
-        // Without a runtime the process is ending, and recovery is what comes next.
-        if let (Some(work), Ok(runtime)) = (self.work.take(), tokio::runtime::Handle::try_current()) {
+        // What is on its lane goes on. Without a runtime the process is ending, and recovery is what comes next.
+        let work = self.work.take().filter(Movable::is_here);
+        if let (Some(work), Ok(runtime)) = (work, tokio::runtime::Handle::try_current()) {
             self.tasks.spawn_on(
                 async move {
                     work.await;
@@ -58,7 +60,6 @@ impl<T: Send + 'static> Drop for Attached<T> {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::time::Duration;
 
@@ -70,12 +71,12 @@ mod tests {
     async fn dropped_work_goes_on_and_is_waited_for() {
         let (tasks, done) = (TaskTracker::new(), Arc::new(AtomicBool::new(false)));
         let (flag, (go, gone)) = (Arc::clone(&done), oneshot::channel());
-        let work = Attached::new(&tasks, async move {
+        let work = Attached::new(&tasks, &Lane::new("b"), async move {
             gone.await.unwrap();
             flag.store(true, Ordering::Relaxed);
         });
         assert!(tokio::time::timeout(Duration::from_millis(1), work).await.is_err());
-        assert_eq!(tasks.len(), 1, "it is a task of its own now");
+        assert!(!tasks.is_empty(), "it is a task of its own now");
         go.send(()).unwrap();
         tasks.close();
         tasks.wait().await;
@@ -85,7 +86,7 @@ mod tests {
     #[tokio::test]
     async fn work_that_is_awaited_ends_in_place() {
         let tasks = TaskTracker::new();
-        assert_eq!(Attached::new(&tasks, async { 7 }).await, 7);
+        assert_eq!(Attached::new(&tasks, &Lane::new("b"), async { 7 }).await, 7);
         assert!(tasks.is_empty());
     }
 }

@@ -19,6 +19,7 @@ use drivebay_observe::metrics::metrics;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
+use drivebay_sandbox::lane::Movable;
 
 /// The longest pause after a `list-due` that faulted.
 const LONGEST_QUIET: Duration = Duration::from_mins(5);
@@ -41,7 +42,7 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let (mut pause, mut quiet_until) = (0, 0);
     loop {
         if clock.now() >= ask_at {
-            let answer = ask(&backend, &clock).await;
+            let answer = ask_in_time(&backend, clock).await;
             pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
             quiet_until = clock.now() + pause;
             let (named, next) = answer.unwrap_or_default();
@@ -70,6 +71,7 @@ pub(super) async fn run(backend: Arc<Backend>) {
 }
 
 /// Milliseconds since the runner began, so that the schedule has no clock of its own.
+#[derive(Debug, Clone, Copy)]
 struct Clock {
     begin: Instant,
 }
@@ -104,6 +106,14 @@ fn wall_now() -> WitInstant {
 
 /// What is due, and when to ask next.
 type Plan = (Vec<Due>, Option<u64>);
+
+/// Asks where the call may be moved to the backend's lane. One that hangs there in the system is left to itself.
+async fn ask_in_time(backend: &Arc<Backend>, clock: Clock) -> Result<Plan, Fault> {
+    let wall = backend.config().limits.wall.of(Duty::Step) + Fault::GRACE;
+    let own = Arc::clone(backend);
+    let asking = Movable::new(&backend.lane, async move { ask(&own, &clock).await });
+    tokio::time::timeout(wall, asking).await.unwrap_or_else(|_| Err(Fault::hanging()))
+}
 
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 ///
@@ -169,12 +179,13 @@ fn due(work: drivebay_contract::bindings::exports::drivebay::backend::background
 /// Runs one step as a task that owns its locks until the step and all it started have ended.
 fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::UnboundedSender<(String, Ended)>) {
     let owner = Arc::clone(backend);
-    backend.detach(async move {
+    // A step that hangs in the system reports nothing, so that it is not begun again, and keeps its locks.
+    backend.detach(Movable::new(&backend.lane, async move {
         let how = step(&owner, &id, locks).await;
         metrics().stepped(&owner.name, how.word());
         // The runner is gone only when the host shuts down.
         let _ = report.send((id, how));
-    });
+    }));
 }
 
 async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {

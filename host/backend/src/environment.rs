@@ -9,11 +9,13 @@ use tokio::sync::Notify;
 use super::refused::Refused;
 use drivebay_confine::InForce;
 use drivebay_egress::{Egress, Subject, TlsError};
+use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::Node;
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::cache::CodeCache;
+use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::store::{Surroundings, View};
 use drivebay_state::{Namespace, Quota, Store};
 
@@ -35,7 +37,7 @@ pub struct Environment {
 }
 
 /// The granted directories, with the jobs in them.
-pub(super) fn files(config: &BackendConfig, jobs: &Jobs) -> Result<Files, Refused> {
+pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles) -> Result<Files, Refused> {
     let grants = config.grants.directories.iter().map(|grant| files::DirectoryGrant {
         host: grant.host.clone(),
         guest: grant.guest.clone(),
@@ -43,7 +45,7 @@ pub(super) fn files(config: &BackendConfig, jobs: &Jobs) -> Result<Files, Refuse
     });
     let grants: Vec<_> = grants.collect();
     let directories = Directories::new(&grants).map_err(|e| Refused::Surroundings(e.to_string()))?;
-    Ok(Files::new(directories, jobs.clone(), files::View::Active))
+    Ok(Files::new(directories, jobs.clone(), open_files.clone(), files::View::Active))
 }
 
 /// What a generation may send over HTTP; what it is looked at with and what it serves with share it.
@@ -61,8 +63,15 @@ pub(super) fn jobs(config: &BackendConfig) -> Jobs {
     Jobs::new(&config.name, limits, Programs::system())
 }
 
+/// How many files and directories a backend may hold open; all its generations share the count. Never more than a quarter
+/// of what the process can, so that connections find room.
+pub(super) fn most_open(config: &BackendConfig) -> usize {
+    config.limits.open_files.min(drivebay_confine::descriptors() / 4).max(1)
+}
+
 /// What the views of one generation share.
 pub(super) struct Shared {
+    pub lane: Arc<Lane>,
     pub files: Files,
     pub egress: Arc<Egress>,
 }
@@ -88,7 +97,7 @@ pub(super) fn surroundings(
         files: shared.files.with_view(seen),
         egress: Arc::clone(&shared.egress),
         node: environment.node.clone().filter(|_| config.grants.node && view == View::Full),
-        directories: config.grants.directories.clone(),
+        lane: Arc::clone(&shared.lane),
         host_id: environment.store.store_id().to_owned(),
         node_id: config.node_id.clone(),
         limits: config.limits.clone(),

@@ -8,15 +8,17 @@ use bytes::Bytes;
 
 use super::Backend;
 use super::component::Component;
-use super::environment::{Environment, Shared, egress, files, jobs, surroundings};
+use super::environment::{Environment, Shared, egress, files, jobs, most_open, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
 use super::loader::{self, answered, ask};
 use super::refused::Refused;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::{Description, Need};
 use drivebay_contract::{Exports, Feature};
+use drivebay_files::descriptors::OpenFiles;
 use drivebay_observe::text::tame;
 use drivebay_policy::BackendConfig;
+use drivebay_sandbox::lane::{Lane, Movable};
 use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::store::View;
 
@@ -76,14 +78,19 @@ pub enum WantedNeed {
 pub async fn inspect(config: BackendConfig, environment: &Environment) -> Result<Inspection, Refused> {
     let Component { bytes, digest } = Component::read(&config.component, environment.local).await?;
     let mut seen = Inspection { size: bytes.len(), digest, shape: None, described: None, refused: None };
-    seen.refused = look(config, environment, bytes, &mut seen).await.err();
-    Ok(seen)
+    let (lane, environment) = (Lane::new(&config.name), environment.clone());
+    let own = Arc::clone(&lane);
+    let looking = Movable::new(&lane, async move {
+        seen.refused = look(config, &environment, (bytes, own), &mut seen).await.err();
+        seen
+    });
+    Ok(looking.await)
 }
 
 async fn look(
     config: BackendConfig,
     environment: &Environment,
-    bytes: Bytes,
+    (bytes, lane): (Bytes, Arc<Lane>),
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
     let loaded = Loader::new(&config.limits)?.load(bytes, seen.digest.clone(), None).await?;
@@ -92,7 +99,8 @@ async fn look(
     loader::check_pin(&config, &seen.digest)?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
-    let shared = Shared { files: files(&config, &jobs(&config))?, egress: egress(&config, "check".to_owned())? };
+    let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;
+    let shared = Shared { lane, files, egress: egress(&config, "check".to_owned())? };
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     loader::check_types(&mut live, &exports)?;

@@ -55,6 +55,7 @@ use drivebay_error::NotReady;
 use drivebay_files::Drained;
 use drivebay_observe::metrics::{CallMeter, Metered};
 use drivebay_policy::BackendConfig;
+use drivebay_sandbox::lane::Lane;
 
 /// A backend while the host runs.
 #[derive(Debug)]
@@ -65,6 +66,8 @@ pub struct Backend {
     pub locks: LockTable,
     /// How it feels.
     pub health: Health,
+    /// Where its guests wait for disks and compute for long.
+    pub lane: Arc<Lane>,
     config: ArcSwap<BackendConfig>,
     calls: CallMeter,
     /// How many calls are under way, on all generations together.
@@ -101,6 +104,7 @@ impl Backend {
             name: config.name.clone(),
             locks: LockTable::new(),
             health: Health::new(),
+            lane: Lane::new(&config.name),
             calls: CallMeter::new(&config.name, Method::ALL.len()),
             budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),
@@ -248,7 +252,7 @@ impl Backend {
         T: Send + 'static,
         F: Future<Output = T> + Send + 'static,
     {
-        Attached::new(&self.tasks, work)
+        Attached::new(&self.tasks, &self.lane, work)
     }
 
     /// Resolves when the host begins to shut down.

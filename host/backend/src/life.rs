@@ -13,6 +13,7 @@ use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
+use drivebay_sandbox::lane::Movable;
 
 /// How often a backend is probed.
 const PROBE_EVERY: Duration = Duration::from_secs(10);
@@ -28,7 +29,10 @@ pub(super) async fn live(backend: Arc<Backend>) {
     backend.health.set(Readiness::Starting);
     backend.detach(background::run(Arc::clone(&backend)));
     loop {
-        probe(&backend).await;
+        let wall = backend.config().limits.wall.of(Duty::Probe);
+        if let Err(late) = in_time(&backend, wall, probe(Arc::clone(&backend))).await {
+            backend.health.set(Readiness::Unhealthy(late.to_owned()));
+        }
         // A flood may end in silence.
         if let Some(generation) = backend.generation() {
             generation.around.log.tell_dropped();
@@ -45,7 +49,11 @@ pub(super) async fn live(backend: Arc<Backend>) {
 async fn recover(backend: &Arc<Backend>) {
     let mut pause = RECOVER_PAUSE;
     loop {
-        match recover_once(backend).await {
+        let wall = backend.config().limits.wall.of(Duty::Recovery);
+        match in_time(backend, wall, recover_once(Arc::clone(backend)))
+            .await
+            .unwrap_or_else(|late| Err(late.to_owned()))
+        {
             Ok(()) => return,
             Err(why) => {
                 tracing::error!(backend = backend.name, why, "recovery failed; trying again");
@@ -57,7 +65,7 @@ async fn recover(backend: &Arc<Backend>) {
     }
 }
 
-async fn recover_once(backend: &Backend) -> Result<(), String> {
+async fn recover_once(backend: Arc<Backend>) -> Result<(), String> {
     let Some(lease) = backend.hold() else { return Ok(()) };
     if !lease.own.has_recovery() {
         return Ok(());
@@ -74,12 +82,23 @@ async fn recover_once(backend: &Backend) -> Result<(), String> {
     }
 }
 
+/// Runs a call of the host's own where it may be moved to the backend's lane. One that hangs there in the system is left
+/// to itself, with all that it holds.
+async fn in_time<T: Send + 'static>(
+    backend: &Backend,
+    wall: Duration,
+    call: impl Future<Output = T> + Send + 'static,
+) -> Result<T, &'static str> {
+    let call = Movable::new(&backend.lane, call);
+    tokio::time::timeout(wall + Fault::GRACE, call).await.map_err(|_| "its work on files hangs in the system")
+}
+
 fn words(fault: &Fault) -> String {
     format!("{fault} ({})", fault.detail)
 }
 
 /// Asks the backend how it feels, with an instance and a limit of its own.
-async fn probe(backend: &Backend) {
+async fn probe(backend: Arc<Backend>) {
     let Some(lease) = backend.hold() else { return };
     let Some(_slot) = backend.take(Share::Own) else { return };
     let wall = lease.around.limits.wall.of(Duty::Probe);

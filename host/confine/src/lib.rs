@@ -10,6 +10,7 @@ mod compiler;
 mod filters;
 mod guests;
 mod paths;
+mod resources;
 mod scheduling;
 #[cfg(test)]
 mod tests;
@@ -17,6 +18,7 @@ mod tests;
 pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
+pub use resources::{descriptors, raise};
 pub use scheduling::{Turns, take_turns};
 
 /// Whether the system keeps something from this process.

@@ -6,6 +6,8 @@
 //! could not be unmounted, and what is mounted in its place would not be noticed.
 
 use super::{
+    View,
+    descriptors::{Done, OpenFiles, Patience, Root, Trouble, is_local},
     error::{FileError, FileErrorCode},
     granted::Granted,
     path::GuestPath,
@@ -17,6 +19,8 @@ use rustix::{
 };
 use std::{fs::File, os::fd::OwnedFd, path::PathBuf, sync::Arc};
 
+/// The way to a granted directory has no links: they were resolved when the configuration was read.
+const PLAIN: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
 /// What is tried with a granted directory.
 const OPEN: &str = "open the granted directory";
 
@@ -42,28 +46,62 @@ pub struct DirectoryGrant {
 
 /// One granted directory, for as long as it is granted.
 #[derive(Debug)]
-struct Grant {
+pub(super) struct Grant {
     /// Where it is, without links.
     host: PathBuf,
     guest: GuestPath,
+    /// What the component calls it, as the operator wrote it.
+    name: String,
     access: Access,
+    /// Whether it was on a file system of this machine when it was granted.
+    local: bool,
 }
 
 impl Grant {
     fn new(grant: &DirectoryGrant) -> Result<Self, FileError> {
         let guest = GuestPath::parse(&grant.guest)?;
         let host = grant.host.canonicalize().map_err(|e| FileError::io(&e, OPEN, &grant.guest))?;
-        let grant = Self { host, guest, access: grant.access };
-        grant.open()?;
+        let mut grant = Self { host, guest, name: grant.guest.clone(), access: grant.access, local: false };
+        grant.local = is_local(grant.open()?.root());
         Ok(grant)
+    }
+
+    /// What the component calls it.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// Opens it for the component's own work, as it is now.
+    pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        if patience == Patience::Any {
+            let opened = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN);
+            return opened.map_err(|errno| self.absent(errno));
+        }
+        if !self.local {
+            return Err(Trouble::Waits);
+        }
+        let opened = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN | ResolveFlags::CACHED);
+        opened.map_err(|errno| match errno {
+            // Kernels before 5.12 do not know the flag.
+            Errno::AGAIN | Errno::INVAL | Errno::NOSYS => Trouble::Waits,
+            other => self.absent(other),
+        })
+    }
+
+    /// A full table of descriptors says nothing about the directory.
+    fn absent(&self, errno: Errno) -> Trouble {
+        match errno {
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Trouble::Refused(Errno::NOMEM),
+            _ => Trouble::Absent(self.guest.text()),
+        }
     }
 
     /// Opens it as it is now. A link that took the place of a directory on the way leads nowhere:
     /// with nested grants the component could have put it there.
     fn open(&self) -> Result<Arc<Granted>, FileError> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS;
-        let root = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), resolve)
+        let root = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN)
             .map_err(|e| FileError::system(e, OPEN, &self.guest.text()))?;
         Ok(Arc::new(Granted::new(self.guest.clone(), root)))
     }
@@ -107,19 +145,19 @@ impl Resolved {
 #[derive(Debug, Default)]
 pub struct Directories {
     /// Longest guest path first, so that the first match is the nearest.
-    grants: Vec<Grant>,
+    grants: Vec<Arc<Grant>>,
 }
 
 impl Directories {
     /// Every granted directory must be there now. Two grants under one guest path are `Invalid`.
     pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
-        let mut known: Vec<Grant> = Vec::with_capacity(grants.len());
+        let mut known: Vec<Arc<Grant>> = Vec::with_capacity(grants.len());
         for grant in grants {
             let grant = Grant::new(grant)?;
             if known.iter().any(|other| other.guest.names == grant.guest.names) {
                 return Err(FileError::at(FileErrorCode::Invalid, &grant.guest.text(), "granted twice"));
             }
-            known.push(grant);
+            known.push(Arc::new(grant));
         }
         known.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
         Ok(Self { grants: known })
@@ -172,7 +210,16 @@ impl Directories {
 
     /// The granted directories that may be changed, each opened or the reason why it cannot be.
     pub(super) fn writable(&self) -> impl Iterator<Item = Result<Arc<Granted>, FileError>> {
-        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite).map(Grant::open)
+        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite).map(|grant| grant.open())
+    }
+
+    /// The granted directories as a component begins with them, none of them opened.
+    pub(super) fn roots(&self, view: View, open_files: &OpenFiles) -> Vec<Root> {
+        let root = |grant: &Arc<Grant>| {
+            let may_change = grant.access == Access::ReadWrite && view == View::Active;
+            Root::new(Arc::clone(grant), may_change, open_files.clone())
+        };
+        self.grants.iter().map(root).collect()
     }
 }
 

@@ -7,6 +7,7 @@
 //! All of [`Files`]'s functions block, so they belong on threads that may; all numbers are bytes.
 
 mod allocated;
+pub mod descriptors;
 mod differences;
 mod direct;
 mod directories;
@@ -33,6 +34,7 @@ pub use ops::Allocation;
 pub use place::Intent;
 pub use space::Space;
 
+use descriptors::{OpenFiles, Root};
 use std::{
     sync::Arc,
     time::{Duration, Instant},
@@ -53,13 +55,19 @@ pub struct Files {
     directories: Arc<Directories>,
     probes: Arc<space::Probes>,
     jobs: Jobs,
+    descriptors: OpenFiles,
     view: View,
 }
 
 impl Files {
-    /// The files in `directories`. `jobs` are the backend's, shared by all its generations.
-    pub fn new(directories: Directories, jobs: Jobs, view: View) -> Self {
-        Self { directories: Arc::new(directories), probes: Arc::default(), jobs, view }
+    /// The files in `directories`. `jobs` and `open_files` are the backend's, shared by all its generations.
+    pub fn new(directories: Directories, jobs: Jobs, open_files: OpenFiles, view: View) -> Self {
+        Self { directories: Arc::new(directories), probes: Arc::default(), jobs, descriptors: open_files, view }
+    }
+
+    /// The granted directories as a component begins with them, none of them opened.
+    pub fn roots(&self) -> Vec<Root> {
+        self.directories.roots(self.view, &self.descriptors)
     }
 
     /// The same files, seen otherwise: what was staged becomes active without opening anything.

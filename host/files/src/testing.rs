@@ -3,7 +3,7 @@
 //! A pool on a file system that has to be mounted needs root; without it the test says that it was
 //! skipped and does not count as having shown anything.
 
-use super::{Access, Directories, DirectoryGrant, Files, JobLimits, Jobs, Programs, View};
+use super::{Access, Directories, DirectoryGrant, Files, JobLimits, Jobs, Programs, View, descriptors::OpenFiles};
 use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     pub(crate) fn files_with(&self, limits: JobLimits, programs: Programs) -> Files {
-        Files::new(self.directories(), Jobs::new("test", limits, programs), View::Active)
+        Files::new(self.directories(), Jobs::new("test", limits, programs), OpenFiles::new(64), View::Active)
     }
 
     /// The names in the pool, sorted.

@@ -1,5 +1,6 @@
 //! Single operations on real file systems, and what a view allows.
 
+use super::descriptors::OpenFiles;
 use super::{
     testing::{Pool, noise, run, text},
     *,
@@ -42,7 +43,7 @@ fn a_read_only_view_changes_nothing_and_reads_all() {
 #[test]
 fn without_a_grant_every_function_says_so() {
     let jobs = Jobs::new("test", JobLimits::default(), Programs::system());
-    let files = Files::new(Directories::default(), jobs, View::Active);
+    let files = Files::new(Directories::default(), jobs, OpenFiles::new(16), View::Active);
     let refused = [
         files.reflink("/pool/a", "/pool/b").err(),
         files.reserve("/pool/a", extent(0, 1)).err(),
@@ -123,7 +124,12 @@ fn two_file_systems_share_nothing() {
         access: Access::ReadWrite,
     };
     let directories = Directories::new(&[grant(&one, "/one"), grant(&other, "/other")]).unwrap();
-    let files = Files::new(directories, Jobs::new("test", JobLimits::default(), Programs::system()), View::Active);
+    let files = Files::new(
+        directories,
+        Jobs::new("test", JobLimits::default(), Programs::system()),
+        OpenFiles::new(16),
+        View::Active,
+    );
     assert_eq!(files.reflink("/one/a", "/other/a").unwrap_err().code, FileErrorCode::Unsupported);
     assert_eq!(other.names(), Vec::<String>::new());
 }

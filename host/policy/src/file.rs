@@ -11,7 +11,7 @@ use super::backend::{
     Sockets, TRIAL,
 };
 use super::http::{self, HttpSection};
-use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, units};
+use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, overlaps, units};
 use crate::limits::Limits;
 
 #[derive(Deserialize)]
@@ -159,6 +159,7 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     };
     let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, problems)).collect();
     unique(&backends, problems);
+    overlaps(&backends, problems);
     Config { host, backends }
 }
 
@@ -283,6 +284,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "log-burst" => limits.log_burst = units::size(text)?,
         "state" => limits.state = units::size(text)?,
         "handles" => limits.handles = count()?,
+        "open-files" => limits.open_files = count()?,
         "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
         "jobs" => limits.jobs = count()?,
         "compile-memory" => limits.compile_memory = units::size(text)?,

@@ -6,6 +6,7 @@ pub mod egress;
 mod file;
 mod http;
 pub mod limits;
+mod overlap;
 mod problems;
 #[cfg(test)]
 mod tests;
@@ -19,6 +20,7 @@ pub use backend::{
 };
 pub use file::source;
 pub use http::argument as http_grant;
+pub use overlap::overlaps;
 pub use problems::{ConfigError, Problems};
 pub use units::SOCKET_PATH;
 

@@ -33,6 +33,9 @@ pub struct Limits {
     pub state: u64,
     /// Open handles (files, streams, buckets) of one instance. 1,024.
     pub handles: usize,
+    /// Files and directories that all calls of the backend hold open together. 1,024.
+    #[serde(default = "open_files")]
+    pub open_files: usize,
     /// Elements of all tables of one instance together. 20,000: the largest toolchain needs 7,861.
     pub table_elements: u64,
     /// Jobs of the host running at once. 4: each is a thread that reads or writes disks.
@@ -61,6 +64,10 @@ const fn compile_memory() -> u64 {
 
 const fn compile_time() -> Duration {
     Duration::from_mins(5)
+}
+
+const fn open_files() -> usize {
+    1024
 }
 
 const fn failures() -> u32 {
@@ -98,6 +105,7 @@ impl Default for Limits {
             log_burst: 256 * 1024,
             state: 64 * MIB,
             handles: 1024,
+            open_files: open_files(),
             table_elements: 20_000,
             jobs: 4,
             failures: failures(),

@@ -142,3 +142,43 @@ fn a_socket_path_that_is_too_long_is_said_in_words() {
 fn no_toml_at_all() {
     assert!(Config::parse("x.toml", "[[[").is_err());
 }
+
+#[test]
+fn directories_that_overlap_are_refused_where_one_may_be_written() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(here.path().join("outer/inner")).unwrap();
+    std::os::unix::fs::symlink("outer/inner", here.path().join("link")).unwrap();
+    let grant = |host: &str, guest: &str, write: bool| {
+        format!("{{ host = \"{}/{host}\", guest = \"/{guest}\", write = {write} }}", here.path().display())
+    };
+    let parse = |of_one: &[String], of_other: &[String]| {
+        let backend = |name: &str, grants: &[String]| {
+            format!(
+                "[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\ncsi = \"unix:///run/{name}.sock\"\n\
+                 [backend.grants]\ndirectories = [{}]\n",
+                grants.join(", ")
+            )
+        };
+        Config::parse("test", &(backend("one", of_one) + &backend("other", of_other)))
+    };
+    let refused = [
+        (vec![grant("outer", "a", true), grant("outer/inner", "b", true)], vec![]),
+        (vec![grant("outer", "a", true), grant("link", "b", false)], vec![]),
+        (vec![grant("outer", "a", false), grant("outer/inner", "b", true)], vec![]),
+        (vec![grant("outer", "a", true), grant("outer", "b", false)], vec![]),
+        (vec![grant("outer", "a", true)], vec![grant("outer/inner", "a", false)]),
+        (vec![grant("absent", "a", true)], vec![grant("absent/below", "a", true)]),
+    ];
+    for (of_one, of_other) in refused {
+        let said = parse(&of_one, &of_other).unwrap_err().to_string();
+        assert!(said.contains("overlap, and one of them may be written"), "{said}");
+    }
+    let apart = [
+        (vec![grant("outer", "a", false), grant("outer/inner", "b", false)], vec![]),
+        (vec![grant("outer", "a", true), grant("outer-two", "b", true)], vec![]),
+        (vec![grant("outer", "a", true)], vec![grant("outer", "a", true)]),
+    ];
+    for (of_one, of_other) in apart {
+        assert!(parse(&of_one, &of_other).is_ok());
+    }
+}

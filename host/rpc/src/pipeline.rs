@@ -61,17 +61,23 @@ async fn run<R: Unary>(
 ) -> Result<<R as Call>::Answer, CallError> {
     let backend = &front.backend;
     let permit = admit(front, &request, id).await?;
-    let request = request.bounded();
+    let (request, ends) = (request.bounded(), permit.context.ends + Fault::GRACE);
     let work = AssertUnwindSafe(work(Arc::clone(backend), permit, request).in_current_span()).catch_unwind();
-    await_answer(backend.attach(work), deadline.answer_within(arrived.elapsed())).await
+    await_answer(backend.attach(work), deadline.answer_within(arrived.elapsed()), ends).await
 }
 
-/// Waits for the work, but not longer than the client does; dropped, it goes on by itself.
-async fn await_answer<T: Send + 'static>(work: Attached<Ended<T>>, within: Option<Duration>) -> Result<T, CallError> {
-    let ended = match within {
-        None => work.await,
-        Some(limit) => tokio::time::timeout(limit, work).await.map_err(|_| CallError::Deadline)?,
+/// Waits for the work, but not longer than the client does, nor than a guest may take; dropped, it goes on by itself.
+async fn await_answer<T: Send + 'static>(
+    work: Attached<Ended<T>>,
+    within: Option<Duration>,
+    ends: Instant,
+) -> Result<T, CallError> {
+    let (until, late) = match within.map(|within| Instant::now() + within) {
+        Some(until) if until < ends => (until, CallError::Deadline),
+        // A guest ends before this, unless it hangs in the system.
+        _ => (ends, CallError::Fault(Fault::hanging())),
     };
+    let ended = tokio::time::timeout_at(until, work).await.map_err(|_| late)?;
     ended.unwrap_or_else(|_| Err(CallError::Fault(Fault::new(FaultKind::Host, "the host panicked in this call"))))
 }
 

@@ -7,6 +7,7 @@ use super::enter::{self, Unary};
 use drivebay_backend::{Backend, Lease, Likeness, Shadow, call_id};
 use drivebay_contract::Call;
 use drivebay_error::{CallError, RefusalCode};
+use drivebay_sandbox::lane::Movable;
 
 /// How a call ended, as far as two generations can be compared.
 type End<R> = Result<<R as Call>::Answer, RefusalCode>;
@@ -21,11 +22,11 @@ pub(super) fn mirror<R: Unary>(
 ) {
     let Some(expected) = end_of::<R>(answer).filter(|_| !lease.is(&shadow.generation)) else { return };
     let Some(place) = shadow.place() else { return };
-    backend.detach(async move {
+    backend.detach(Movable::new(&backend.lane, async move {
         let likeness = compare(&shadow, request, expected).await;
         shadow.report().note(R::METHOD.name(), likeness);
         drop(place);
-    });
+    }));
 }
 
 fn end_of<R: Unary>(answer: &Result<<R as Call>::Answer, CallError>) -> Option<End<R>> {

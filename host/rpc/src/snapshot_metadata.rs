@@ -26,6 +26,7 @@ use drivebay_observe::drill::{self, Defence};
 use drivebay_policy::limits::Duty;
 use drivebay_proto::pb::csi::v1::{self, snapshot_metadata_server};
 use drivebay_sandbox::context::CallContext;
+use drivebay_sandbox::lane::Movable;
 
 /// Blocks of one page, unless the client wants fewer: 10,000 of them are a message of 200 KB.
 const PAGE_BLOCKS: i32 = 10_000;
@@ -124,7 +125,8 @@ async fn stream<R: Paged>(front: &Front, request: R) -> Result<Response<Messages
     })?;
     let (send, receive) = mpsc::channel(WAITING_PAGES);
     let owner = Arc::clone(&front.backend);
-    front.backend.detach(pump(owner, permit, request, send, arrived).instrument(span));
+    let pump = Movable::new(&front.backend.lane, pump(owner, permit, request, send, arrived).instrument(span));
+    front.backend.detach(pump);
     Ok(Response::new(Box::pin(ReceiverStream::new(receive))))
 }
 

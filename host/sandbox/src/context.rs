@@ -121,18 +121,6 @@ impl CallContext {
         self.operations.spawn(work)
     }
 
-    /// As `operation`, for work that blocks a thread.
-    ///
-    /// # Errors
-    /// When the operation panicked.
-    pub async fn blocking<T, F>(&self, work: F) -> wasmtime::Result<T>
-    where
-        T: Send + 'static,
-        F: FnOnce() -> T + Send + 'static,
-    {
-        Ok(self.operations.spawn_blocking(work).await?)
-    }
-
     /// From now on the call's end waits for the jobs that it has started, too.
     pub fn track_jobs(&self, files: &Files) {
         // Set once; the files of a call never change.

@@ -9,8 +9,6 @@ use std::time::Duration;
 
 use wasmtime::{Engine, EngineWeak};
 
-use drivebay_confine as confine;
-
 /// How often a guest that computes for long yields, and the grain of its CPU time. Also the first: a thread that a guest
 /// has taken may be the one that was to look for what comes in, and no other does while it sleeps.
 pub(crate) const TICK: Duration = Duration::from_millis(1);
@@ -60,6 +58,17 @@ impl AtWork {
     }
 }
 
+impl AtWork {
+    /// While this is done a guest has its thread, and does not compute.
+    pub(super) fn paused<T>(work: impl FnOnce() -> T) -> T {
+        AT_WORK.fetch_sub(1, Ordering::SeqCst);
+        let done = work();
+        // Dropped nowhere: the guest's own is still there.
+        std::mem::forget(Self::begin());
+        done
+    }
+}
+
 impl Drop for AtWork {
     fn drop(&mut self) {
         AT_WORK.fetch_sub(1, Ordering::SeqCst);
@@ -69,8 +78,6 @@ impl Drop for AtWork {
 fn tick(engines: &Mutex<Vec<EngineWeak>>) {
     // Before it stands still for the first time: whoever sees that it does finds it.
     CLOCK.get_or_init(thread::current);
-    // Shorter turns than any other thread's: it is quickly done, and comes at once.
-    let _ = confine::take_turns(confine::Turns::Shortest);
     loop {
         wait();
         engines

@@ -1,6 +1,8 @@
 //! How a guest failed. Classifies the engine's errors once; whoever needs the reason reads it here
 //! and never the engine's text.
 
+use std::time::Duration;
+
 use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
 
 use super::limiter::LimitHit;
@@ -98,6 +100,14 @@ pub struct Fault {
 }
 
 impl Fault {
+    /// How much longer than its wall time a call is waited for: by then it has ended, or hangs in the system.
+    pub const GRACE: Duration = Duration::from_secs(1);
+
+    /// A call that works on files and does not come back from the system.
+    pub fn hanging() -> Self {
+        Self::new(FaultKind::Wall, "its work on files hangs in the system")
+    }
+
     /// A fault that the host noticed itself.
     pub fn new(kind: FaultKind, detail: impl Into<String>) -> Self {
         Self { kind, detail: detail.into() }

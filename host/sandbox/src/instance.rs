@@ -10,10 +10,9 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 use super::context::CallContext;
 use super::epoch;
 use super::fault::{Fault, FaultKind};
-use super::meter::{Meter, Metered};
+use super::lane::Lane;
+use super::meter::{FREE, Meter, Metered};
 use super::store::{HostState, Surroundings};
-use super::turns;
-use drivebay_policy::limits::Limits;
 
 /// A component that is loaded and linked, ready to be instantiated.
 #[derive(Clone)]
@@ -54,11 +53,11 @@ impl Program {
     /// # Errors
     /// The fault that ended it; `Pool` when nothing was started.
     pub async fn instantiate(&self, around: &Arc<Surroundings>, call: &Arc<CallContext>) -> Result<Live, Fault> {
-        let state = HostState::new(around, call).map_err(|e| Fault::of(&e))?;
-        let mut store = Store::new(self.pre.engine(), state);
+        let meter = Meter::new();
+        let mut store = Store::new(self.pre.engine(), HostState::new(around, call, &meter));
         store.limiter(|state| &mut state.limiter);
         store.set_max_component_handles(around.limits.handles);
-        let meter = set_limits(&mut store, &around.limits);
+        set_limits(&mut store, around, &meter);
         let made = {
             let making = std::pin::pin!(self.pre.instantiate_async(&mut store));
             tokio::time::timeout_at(call.ends, Metered::new(Arc::clone(&meter), making)).await
@@ -136,20 +135,25 @@ fn refill(store: &mut Store<HostState>, crossing: u64) {
     store.set_epoch_deadline(1);
 }
 
-/// Sets the limits of an instance's first call; gives what measures its CPU time.
-fn set_limits(store: &mut Store<HostState>, limits: &Limits) -> Arc<Meter> {
-    refill(store, limits.crossing);
-    let (meter, cpu) = (Meter::new(), limits.cpu);
-    let of_callback = Arc::clone(&meter);
+/// Sets the limits of an instance's first call.
+fn set_limits(store: &mut Store<HostState>, around: &Arc<Surroundings>, meter: &Arc<Meter>) {
+    refill(store, around.limits.crossing);
+    let (cpu, meter, lane) = (around.limits.cpu, Arc::clone(meter), Arc::clone(&around.lane));
     store.epoch_deadline_callback(move |_: StoreContextMut<'_, HostState>| {
-        Ok(match of_callback.spent() {
+        Ok(match meter.spent() {
             spent if spent >= cpu => UpdateDeadline::Interrupt,
             spent if spent < epoch::TICK => UpdateDeadline::Continue(1),
             // Not the engine's own yield: that wakes itself at once, and a thread that always has something to do looks
             // only now and then for what has come in.
-            spent if spent < turns::FREE => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
-            _ => UpdateDeadline::YieldCustom(1, Box::pin(Arc::clone(of_callback.place()).queue())),
+            spent if spent < FREE => UpdateDeadline::YieldCustom(1, Box::pin(tokio::task::yield_now())),
+            _ => UpdateDeadline::YieldCustom(1, Box::pin(turn(Arc::clone(&meter), Arc::clone(&lane)))),
         })
     });
-    meter
+}
+
+/// The next turn of a guest that computes for long, on its lane.
+async fn turn(meter: Arc<Meter>, lane: Arc<Lane>) {
+    // Where it cannot be moved it takes its turns all the same.
+    let _moved = lane.enter().await;
+    meter.place().turn(&lane).await;
 }

@@ -56,6 +56,19 @@ impl Limiter {
     }
 }
 
+impl Limiter {
+    /// Counts memory that the host takes for the guest.
+    pub(crate) fn hold(&mut self, bytes: u64) -> wasmtime::Result<()> {
+        let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
+        if self.memory.grow(0, bytes) { Ok(()) } else { Err(LimitHit::Memory(self.memory.limit).into()) }
+    }
+
+    /// The host has given it back.
+    pub(crate) const fn release(&mut self, bytes: u64) {
+        self.memory.used = self.memory.used.saturating_sub(bytes);
+    }
+}
+
 impl ResourceLimiter for Limiter {
     fn memory_growing(&mut self, current: usize, desired: usize, _maximum: Option<usize>) -> wasmtime::Result<bool> {
         // An error, and not `false`: the trap then says which limit it was.

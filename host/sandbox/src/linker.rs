@@ -4,7 +4,7 @@
 use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
 
-use super::imports::http;
+use super::imports::{filesystem, http};
 use super::store::HostState;
 use drivebay_contract::bindings::Everything;
 
@@ -15,6 +15,7 @@ use drivebay_contract::bindings::Everything;
 pub(crate) fn build(engine: &Engine) -> wasmtime::Result<Linker<HostState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
+    filesystem::link(&mut linker)?;
     http::link(&mut linker)?;
     Everything::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     Ok(linker)

@@ -1,34 +1,38 @@
-//! How long the guest of one call has computed. Waiting costs it nothing: a guest that sleeps and looks
-//! again, as many runtimes do while they idle, would otherwise be charged a whole tick for each look.
+//! How long the guest of one call has computed, the kernel's work for it included. Waiting costs it nothing: a guest that
+//! sleeps and looks again, as many runtimes do while they idle, would otherwise be charged a whole tick for each look.
 
 use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::task::{Context, Poll};
-use std::time::{Duration, Instant};
+use std::time::Duration;
+
+use rustix::time::{ClockId, clock_gettime};
 
 use super::epoch::{AtWork, TICK};
-use super::turns::Place;
+use super::lane::Place;
+
+/// What a call may compute before it goes to its lane and takes turns: more than most calls take altogether.
+pub(super) const FREE: Duration = TICK.saturating_mul(3);
 
 /// The time of one call: that of the turns it has had, and that of the turn it is in. Only the thread
 /// that runs the guest writes it.
 #[derive(Debug)]
 pub(super) struct Meter {
-    origin: Instant,
     /// In nanoseconds.
     spent: AtomicU64,
-    /// In nanoseconds since `origin`.
+    /// In nanoseconds of the thread.
     turn_began: AtomicU64,
     /// Needed when it computes for long, and left when a turn ends.
-    place: Arc<Place>,
+    place: Place,
 }
 
 impl Meter {
-    /// Nothing spent yet; the first turn begins now.
+    /// Nothing spent yet.
     pub(super) fn new() -> Arc<Self> {
-        let (spent, turn_began) = (AtomicU64::new(0), AtomicU64::new(0));
-        Arc::new(Self { origin: Instant::now(), spent, turn_began, place: Arc::default() })
+        let (spent, turn_began) = (AtomicU64::new(0), AtomicU64::new(now()));
+        Arc::new(Self { spent, turn_began, place: Place::default() })
     }
 
     /// Nothing spent again: the instance's next call begins. To be told between turns.
@@ -38,33 +42,43 @@ impl Meter {
 
     /// What the guest has spent so far. To be asked in its turn.
     pub(super) fn spent(&self) -> Duration {
-        Duration::from_nanos(self.spent.load(Ordering::Relaxed)) + self.turn()
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed) + self.turn())
+    }
+
+    /// Whether it takes turns with others by now. To be asked in its turn.
+    pub(super) fn is_long(&self) -> bool {
+        self.spent() >= FREE
     }
 
     /// Its place among those that compute for long.
-    pub(super) const fn place(&self) -> &Arc<Place> {
+    pub(super) const fn place(&self) -> &Place {
         &self.place
     }
 
-    fn turn(&self) -> Duration {
-        self.origin.elapsed().saturating_sub(Duration::from_nanos(self.turn_began.load(Ordering::Relaxed)))
+    /// Does what may hang: the clock that looks after computing guests need not tick for it.
+    pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
+        AtWork::paused(work)
+    }
+
+    fn turn(&self) -> u64 {
+        now().saturating_sub(self.turn_began.load(Ordering::Relaxed))
     }
 
     fn begin_turn(&self) {
-        self.turn_began.store(nanoseconds(self.origin.elapsed()), Ordering::Relaxed);
+        self.turn_began.store(now(), Ordering::Relaxed);
     }
 
-    /// Gives how long it was.
-    fn end_turn(&self) -> Duration {
-        let turn = self.turn();
-        self.spent.fetch_add(nanoseconds(turn), Ordering::Relaxed);
+    fn end_turn(&self) {
+        self.spent.fetch_add(self.turn(), Ordering::Relaxed);
         self.place.leave();
-        turn
     }
 }
 
-fn nanoseconds(time: Duration) -> u64 {
-    u64::try_from(time.as_nanos()).unwrap_or(u64::MAX)
+/// The processor time of this thread in nanoseconds.
+fn now() -> u64 {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    let (seconds, rest) = (u64::try_from(time.tv_sec), u64::try_from(time.tv_nsec));
+    seconds.unwrap_or_default() * 1_000_000_000 + rest.unwrap_or_default()
 }
 
 /// Work in a guest, each turn of it measured.
@@ -87,12 +101,8 @@ impl<F: Future + Unpin> Future for Metered<F> {
         let at_work = AtWork::begin();
         self.meter.begin_turn();
         let polled = Pin::new(&mut self.work).poll(context);
-        let turn = self.meter.end_turn();
+        self.meter.end_turn();
         drop(at_work);
-        if polled.is_pending() && turn >= TICK {
-            // Who waits for this very processor would wait until the kernel looks around, which may take it 4 ms.
-            std::thread::yield_now();
-        }
         polled
     }
 }
@@ -100,32 +110,45 @@ impl<F: Future + Unpin> Future for Metered<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
+
+    /// Uses up processor time of this thread.
+    fn compute(time: Duration) {
+        let begin = now();
+        while Duration::from_nanos(now() - begin) < time {}
+    }
+
+    /// Lets time pass in which this thread has no processor.
+    fn wait(time: Duration) {
+        let begin = Instant::now();
+        while begin.elapsed() < time {
+            std::thread::park_timeout(time);
+        }
+    }
 
     #[test]
-    fn only_turns_are_measured() {
-        const SPINS: Duration = Duration::from_millis(5);
-        let compute = || {
-            let begin = Instant::now();
-            while begin.elapsed() < SPINS {}
-        };
+    fn only_turns_are_measured_and_in_them_only_computing() {
+        const SPIN: Duration = Duration::from_millis(5);
         let meter = Meter::new();
         let mut turns = 0;
+        let of_work = Arc::clone(&meter);
         let work = std::future::poll_fn(|_| {
-            compute();
+            compute(SPIN);
+            // A disk, say.
+            wait(SPIN);
             turns += 1;
-            if turns == 2 { Poll::Ready(meter.spent()) } else { Poll::Pending }
+            if turns == 2 { Poll::Ready(of_work.spent()) } else { Poll::Pending }
         });
         let mut work = Metered::new(Arc::clone(&meter), work);
         let mut context = Context::from_waker(std::task::Waker::noop());
         assert!(Pin::new(&mut work).poll(&mut context).is_pending());
-        let first = meter.spent.load(Ordering::Relaxed);
-        assert!(first >= nanoseconds(SPINS));
         // Somebody else's turn.
-        compute();
-        let begin = Instant::now();
+        compute(SPIN);
+        let (began, used) = (Instant::now(), now());
         let Poll::Ready(seen) = Pin::new(&mut work).poll(&mut context) else { panic!("two turns are all it takes") };
-        let second = nanoseconds(begin.elapsed());
-        assert!(nanoseconds(seen) >= first + nanoseconds(SPINS), "also while the turn lasts");
-        assert!(meter.spent.load(Ordering::Relaxed) <= first + second, "and not what lies between");
+        let second = Duration::from_nanos(now() - used);
+        assert!(seen >= SPIN * 2, "{seen:?}, also while the turn lasts");
+        assert!(second + SPIN <= began.elapsed(), "waiting takes time, and is not charged");
+        assert!(Duration::from_nanos(meter.spent.load(Ordering::Relaxed)) >= seen);
     }
 }

@@ -6,20 +6,21 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 use wasmtime::component::ResourceTable;
-use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
+use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::WasiHttpCtx;
 
 use super::context::CallContext;
-use super::fault::Absent;
+use super::imports::filesystem::{FileSystemView, Waiting};
 use super::imports::http::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
+use super::lane::Lane;
 use super::limiter::Limiter;
+use super::meter::Meter;
 use drivebay_egress::Egress;
 use drivebay_files::Files;
 use drivebay_node::Node;
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::{GuestLog, Level};
-use drivebay_policy::DirectoryGrant;
 use drivebay_policy::limits::Limits;
 use drivebay_state::Namespace;
 
@@ -37,21 +38,21 @@ pub struct Surroundings {
     pub settings: Vec<(String, String)>,
     /// `drivebay:host/state`, perhaps read-only.
     pub state: Namespace,
-    /// `drivebay:host/files`.
+    /// `wasi:filesystem` and `drivebay:host/files`.
     pub files: Files,
     /// `wasi:http/outgoing-handler`.
     pub egress: Arc<Egress>,
     /// `drivebay:host/mounts`; none: not granted.
     pub node: Option<Node>,
-    /// Preopened directories.
-    pub directories: Vec<DirectoryGrant>,
+    /// Where its guests wait and compute for long; the backend's, shared by all its generations.
+    pub lane: Arc<Lane>,
     /// Names this host among those that share storage.
     pub host_id: String,
     /// The operator's name for this node.
     pub node_id: Option<String>,
     /// What an instance may use.
     pub limits: Limits,
-    /// Whether directories are shown read-only (before activation).
+    /// What may be changed.
     pub view: View,
     /// Ends all guests that are running when it is told to (`notify_waiters`).
     pub ending: Notify,
@@ -72,6 +73,7 @@ pub struct HostState {
     pub(super) call: Arc<CallContext>,
     pub(super) limiter: Limiter,
     pub(super) crossing_left: u64,
+    pub(super) waiting: Waiting,
     /// Before the table: bodies in it must find their guest gone when they end with it.
     pub(super) http: Outgoing,
     pub(super) http_fields: WasiHttpCtx,
@@ -88,24 +90,32 @@ impl fmt::Debug for HostState {
 
 impl HostState {
     /// The surroundings of a new instance, for its first call.
-    ///
-    /// # Errors
-    /// When a granted directory cannot be opened.
-    pub fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> wasmtime::Result<Self> {
+    pub(super) fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>, meter: &Arc<Meter>) -> Self {
         let current = Arc::new(CurrentCall::new(Arc::clone(call)));
         let mut table = ResourceTable::new();
         table.set_max_capacity(around.limits.handles);
-        Ok(Self {
-            wasi: wasi(around, &current)?,
+        Self {
+            wasi: wasi(around, &current),
             limiter: Limiter::new(&around.limits),
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
             http_fields: http::fields(),
+            waiting: Waiting { lane: Arc::clone(&around.lane), meter: Arc::clone(meter) },
             around: Arc::clone(around),
             call: Arc::clone(call),
             table,
             current,
-        })
+        }
+    }
+
+    /// What the functions of files need.
+    pub(super) fn file_system(&mut self) -> FileSystemView<'_> {
+        FileSystemView {
+            files: &self.around.files,
+            table: &mut self.table,
+            limiter: &mut self.limiter,
+            waiting: &self.waiting,
+        }
     }
 
     /// Readies a reused instance for its next call.
@@ -123,8 +133,8 @@ impl WasiView for HostState {
     }
 }
 
-/// WASI as every toolchain expects it, giving nothing but granted directories.
-fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Result<WasiCtx> {
+/// WASI as every toolchain expects it, giving nothing. Files are not the engine's.
+fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> WasiCtx {
     let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(current), level);
     let mut wasi = WasiCtxBuilder::new();
     let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
@@ -132,14 +142,5 @@ fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> wasmtime::Res
     if !drill::stands(Defence::Sockets) {
         wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
     }
-    for grant in &around.directories {
-        let perms = match (grant.write, around.view) {
-            (true, View::Full) => FsPerms::ReadWrite,
-            _ => FsPerms::ReadOnly,
-        };
-        // Found anew for every instance: a pool that is unmounted is let go, and found when it is back.
-        wasi.preopened_dir(&grant.host, &grant.guest, perms)
-            .map_err(|error| error.context(Absent(grant.host.display().to_string())))?;
-    }
-    Ok(wasi.build())
+    wasi.build()
 }

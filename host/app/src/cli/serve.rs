@@ -1,6 +1,7 @@
 //! `drivebay serve`: a host from a configuration file or from the command line.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::Parser;
 
@@ -10,7 +11,7 @@ use drivebay_confine as confine;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, source, units,
+    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, overlaps, source, units,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -18,6 +19,9 @@ const EXAMPLES: &str = "Examples:
   drivebay serve local --csi unix:///run/csi.sock --directory /srv/pool:/pool --node --node-id worker-1
   drivebay serve ./backend.wasm --csi unix:///tmp/csi.sock --set endpoint=https://array:8443 \\
       --http https://array:8443,address=10.20.0.0/16,login=/api/login,ca=array-ca.pem";
+
+/// How long threads are waited for that still work when all else has ended.
+const AT_THE_END: Duration = Duration::from_secs(1);
 
 /// What `serve` is told.
 #[derive(Debug, Parser)]
@@ -84,8 +88,9 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 }
 
 fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
-    // Before there are threads, the clock of the sandbox among them. Without it the host is only less prompt.
+    // Before there are threads and other processes, which take over both. Without the first the host is only less prompt.
     let _ = confine::take_turns(confine::Turns::Short);
+    confine::raise();
     let prepared = match Host::prepare(&config, local) {
         Ok(prepared) => prepared,
         Err(error) => {
@@ -94,11 +99,14 @@ fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
         }
     };
     let served = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
-        runtime.block_on(async {
+        let served = runtime.block_on(async {
             let stop = super::asked_to_stop();
             let again = super::told_to_reread();
             Host::start(config, prepared).await?.serve_following(source, again, stop).await
-        })
+        });
+        // A thread that hangs in a system call must not keep the process.
+        runtime.shutdown_timeout(AT_THE_END);
+        served
     });
     match served {
         Ok(()) => Exit::Done,
@@ -154,7 +162,9 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         admin: args.admin.as_deref().and_then(|text| problems.take("--admin", units::socket(text))),
         http: None,
     };
-    problems.into_result("command line", Config { host, backends: vec![backend] })
+    let backends = vec![backend];
+    overlaps(&backends, &mut problems);
+    problems.into_result("command line", Config { host, backends })
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

@@ -28,6 +28,7 @@ use super::schedule::millis;
 use super::watch::Watch;
 use super::{Backend, Component, Environment, Generation, Status, environment, signature};
 use drivebay_files::Jobs;
+use drivebay_files::descriptors::OpenFiles;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::loading::Loader;
@@ -75,6 +76,7 @@ struct Driver {
     held: BTreeMap<Number, Held>,
     keep: Keep,
     jobs: Jobs,
+    open_files: OpenFiles,
     /// The engine of these limits.
     engine: Option<(Limits, Loader)>,
     watches: Vec<Watch>,
@@ -115,6 +117,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
         machine,
         held: BTreeMap::new(),
         jobs: environment::jobs(&config),
+        open_files: OpenFiles::new(environment::most_open(&config)),
         keep,
         engine: None,
         watches: Vec::new(),

@@ -13,6 +13,7 @@ use crate::refused::Refused;
 use crate::{Generation, environment};
 use drivebay_node::DirectoryGrant;
 use drivebay_policy::{BackendConfig, ComponentSource};
+use drivebay_sandbox::lane::Movable;
 use drivebay_sandbox::loading::Loader;
 use drivebay_sandbox::store::View;
 
@@ -84,7 +85,8 @@ impl Driver {
             return Err(Refused::Surroundings(words.to_owned()));
         }
         // First, so that a directory that is not there is said to be that.
-        let files = environment::files(config, &self.jobs)?;
+        self.open_files.allow(environment::most_open(config));
+        let files = environment::files(config, &self.jobs, &self.open_files)?;
         let in_force = self.environment.in_force.as_ref();
         let given_up = |path: &Path| in_force.is_some_and(|it| !it.allows_writing(path));
         if let Some(grant) = config.grants.directories.iter().find(|grant| grant.write && given_up(&grant.host)) {
@@ -100,7 +102,7 @@ impl Driver {
         };
         self.engine = Some((config.limits.clone(), loader.clone()));
         let egress = environment::egress(config, number.to_string())?;
-        let shared = environment::Shared { files, egress };
+        let shared = environment::Shared { lane: Arc::clone(&self.backend.lane), files, egress };
         let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
         Ok(Staging { loader, cache: self.environment.cache.clone(), look, around, trust })
@@ -118,7 +120,8 @@ async fn make(
     if component.digest != code {
         return Err(Refusal::new(RefusalId::Superseded, "the file changed before it was looked at"));
     }
-    let generation = loader::stage(Arc::clone(config), staging, component.clone()).await;
+    let lane = Arc::clone(&staging.around.lane);
+    let generation = Movable::new(&lane, loader::stage(Arc::clone(config), staging, component.clone())).await;
     Ok((generation.map_err(|refused| refused.refusal())?, component))
 }
 

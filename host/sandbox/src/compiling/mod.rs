@@ -27,8 +27,8 @@ use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 pub use child::{Order, main};
 
+use super::lane;
 use super::load_error::LoadError;
-use super::turns;
 use drivebay_confine::Bounds;
 use drivebay_observe::text::tame;
 use drivebay_policy::limits::Limits;
@@ -60,9 +60,9 @@ pub(super) struct Allowance {
 
 impl Allowance {
     pub(super) fn of(limits: &Limits) -> Self {
-        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, turns::all_but_one());
+        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, lane::all_but_one());
         // Where there is only one, waiting for it could take forever.
-        Self { memory, time, threads, waits: turns::threads() > 1 }
+        Self { memory, time, threads, waits: lane::processors() > 1 }
     }
 
     /// What the kernel watches over.

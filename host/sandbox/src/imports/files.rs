@@ -1,8 +1,8 @@
-//! `drivebay:host/files`: work on files in granted directories, on threads that may block.
+//! `drivebay:host/files`: work on files in granted directories, on the backend's lane.
 
-use std::sync::Arc;
 use std::time::Duration;
 
+use crate::meter::Meter;
 use crate::store::HostState;
 use drivebay_contract::bindings::drivebay::host::files::{
     Allocation, Comparison, CopyJob, DifferencePage, FileSystem, FileSystemJob, Host, Job, JobProgress, JobResult,
@@ -16,16 +16,16 @@ use drivebay_policy::limits::Duty;
 type Answer<T> = wasmtime::Result<Result<T, Error>>;
 
 impl HostState {
-    /// Runs file work for the call under way. It goes on if the guest is ended meanwhile.
+    /// Runs file work for the call under way, on its backend's lane.
     fn files<T, F>(&self, work: F) -> impl Future<Output = Answer<T>> + Send + use<T, F>
     where
         T: Send + 'static,
         F: FnOnce(Files) -> Result<T, FileError> + Send + 'static,
     {
-        let (files, call) = (self.around.files.clone(), Arc::clone(&self.call));
+        let (files, waiting) = (self.around.files.clone(), self.waiting.clone());
         async move {
-            let done = call.blocking(move || work(files)).await?;
-            Ok(done.map_err(explain))
+            waiting.ready().await?;
+            Ok(Meter::apart(|| work(files)).map_err(explain))
         }
     }
 
@@ -106,8 +106,12 @@ impl Host for HostState {
         if origin.call.is_some() {
             self.call.track_jobs(&self.around.files);
         }
-        let got = self.files(move |files| files.run_job(&key, job, wait, origin)).await?;
-        Ok(got.map(from_state))
+        let (files, waiting) = (self.around.files.clone(), self.waiting.clone());
+        // It waits for a thread that works already: it is nobody's turn to compute.
+        waiting.lane.enter().await?;
+        waiting.meter.place().leave();
+        let got = Meter::apart(|| files.run_job(&key, job, wait, origin));
+        Ok(got.map(from_state).map_err(explain))
     }
 
     async fn cancel_job(&mut self, key: String) -> Answer<()> {

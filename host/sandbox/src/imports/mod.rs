@@ -4,6 +4,7 @@
 mod config;
 mod context;
 mod files;
+pub mod filesystem;
 pub mod http;
 pub mod keyvalue;
 mod logging;

@@ -191,7 +191,12 @@ fn a_full_disk_fails_and_gives_back_what_it_took() {
 fn copy_and_be_killed(place: &str) -> ! {
     let grant = crate::DirectoryGrant { host: place.into(), guest: "/pool".into(), access: Access::ReadWrite };
     let jobs = Jobs::new("test", every_step(), Programs::system());
-    let files = Files::new(Directories::new(&[grant]).unwrap(), jobs, crate::View::Active);
+    let files = Files::new(
+        Directories::new(&[grant]).unwrap(),
+        jobs,
+        crate::descriptors::OpenFiles::new(16),
+        crate::View::Active,
+    );
     loop {
         match files.run_job("key", copy("a", "b", &[]), Duration::from_millis(1), Origin::default()).unwrap() {
             JobState::Running(progress) if progress.done_bytes < 8 * MIB => {}

@@ -1,0 +1,105 @@
+//! An open regular file.
+
+use super::{Done, Errno, NewTime, Patience, Stat, Trouble, held::Held};
+use rustix::{
+    fs::{Advice, Timestamps},
+    io::{ReadWriteFlags, retry_on_intr},
+};
+use std::{
+    io::{IoSlice, IoSliceMut},
+    num::NonZeroU64,
+    os::fd::OwnedFd,
+};
+
+/// What a file or directory was opened for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Modes {
+    /// Reading.
+    pub reads: bool,
+    /// Writing.
+    pub writes: bool,
+}
+
+/// An open regular file.
+#[derive(Debug)]
+pub struct File {
+    fd: OwnedFd,
+    /// What it was opened for.
+    pub modes: Modes,
+    /// Whether its grant allows changes.
+    may_change: bool,
+    /// Whether the kernel can tell what it has in memory: it is on a file system of this machine.
+    local: bool,
+    _held: Held,
+}
+
+impl File {
+    pub(super) const fn new(fd: OwnedFd, modes: Modes, may_change: bool, local: bool, held: Held) -> Self {
+        Self { fd, modes, may_change, local, _held: held }
+    }
+
+    /// `EPERM` where nothing may be changed.
+    pub fn check_change(&self) -> Done<()> {
+        if self.may_change { Ok(()) } else { Err(Errno::PERM.into()) }
+    }
+
+    fn check_wait(&self, patience: Patience) -> Done<()> {
+        if self.local || patience == Patience::Any { Ok(()) } else { Err(Trouble::Waits) }
+    }
+
+    /// Reads at `offset` into `buffer`; gives the number of bytes, 0 at the end. Fewer than there are may be read.
+    pub fn read(&self, buffer: &mut [u8], offset: u64, patience: Patience) -> Done<usize> {
+        let mut into = [IoSliceMut::new(buffer)];
+        if patience == Patience::Any {
+            return Ok(retry_on_intr(|| rustix::io::preadv(&self.fd, &mut into, offset))?);
+        }
+        self.check_wait(patience)?;
+        rustix::io::preadv2(&self.fd, &mut into, offset, ReadWriteFlags::NOWAIT).map_err(|errno| match errno {
+            Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS => Trouble::Waits,
+            other => Trouble::Refused(other),
+        })
+    }
+
+    /// Writes at `offset`; gives the number of bytes, which may be fewer than there are.
+    pub fn write(&self, bytes: &[u8], offset: u64) -> Done<usize> {
+        self.check_change()?;
+        Ok(retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset))?)
+    }
+
+    /// Writes at the end; gives the number of bytes, which may be fewer than there are.
+    pub fn append(&self, bytes: &[u8]) -> Done<usize> {
+        self.check_change()?;
+        let from = [IoSlice::new(bytes)];
+        Ok(retry_on_intr(|| rustix::io::pwritev2(&self.fd, &from, 0, ReadWriteFlags::APPEND))?)
+    }
+
+    /// Makes it this long.
+    pub fn set_size(&self, size: u64) -> Done<()> {
+        self.check_change()?;
+        Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size))?)
+    }
+
+    /// Says how it will be used; 0 bytes: to its end.
+    pub fn advise(&self, offset: u64, length: u64, advice: Advice) -> Done<()> {
+        Ok(rustix::fs::fadvise(&self.fd, offset, NonZeroU64::new(length), advice)?)
+    }
+
+    /// Writes its contents to the disk, and what is known of it unless only the contents are wanted.
+    pub fn sync(&self, contents_only: bool) -> Done<()> {
+        let sync = || if contents_only { rustix::fs::fdatasync(&self.fd) } else { rustix::fs::fsync(&self.fd) };
+        Ok(retry_on_intr(sync)?)
+    }
+
+    /// What is known of it.
+    pub fn stat(&self, patience: Patience) -> Done<Stat> {
+        self.check_wait(patience)?;
+        Ok(rustix::fs::fstat(&self.fd)?.into())
+    }
+
+    /// Sets its times.
+    pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> Done<()> {
+        self.check_change()?;
+        let times = Timestamps { last_access: accessed.system(), last_modification: modified.system() };
+        Ok(rustix::fs::futimens(&self.fd, &times)?)
+    }
+}

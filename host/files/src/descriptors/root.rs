@@ -1,0 +1,40 @@
+//! A granted directory as a component has it from its start. It is opened when it is first used: a call that
+//! opens nothing pays nothing for it, and a pool that is unmounted is let go and found when it is back.
+
+use super::{Directory, Done, OpenFiles, Patience};
+use crate::directories::Grant;
+use std::sync::{Arc, OnceLock};
+
+/// A granted directory.
+#[derive(Debug)]
+pub struct Root {
+    grant: Arc<Grant>,
+    may_change: bool,
+    open_files: OpenFiles,
+    directory: OnceLock<Directory>,
+}
+
+impl Root {
+    pub(crate) const fn new(grant: Arc<Grant>, may_change: bool, open_files: OpenFiles) -> Self {
+        Self { grant, may_change, open_files, directory: OnceLock::new() }
+    }
+
+    /// What the component calls it.
+    pub fn guest(&self) -> &str {
+        self.grant.name()
+    }
+
+    /// Whether its grant and the generation's standing allow changes.
+    pub const fn may_change(&self) -> bool {
+        self.may_change
+    }
+
+    /// The directory, open from now on.
+    pub fn directory(&self, patience: Patience) -> Done<&Directory> {
+        if let Some(directory) = self.directory.get() {
+            return Ok(directory);
+        }
+        let opened = Directory::granted(&self.grant, self.may_change, &self.open_files, patience)?;
+        Ok(self.directory.get_or_init(|| opened))
+    }
+}

@@ -1,0 +1,44 @@
+//! Directories that are granted within each other. Who may write in the outer one can put something else in the place of
+//! the inner one, so the two are not what the operator named.
+
+use std::path::{Path, PathBuf};
+
+use crate::{BackendConfig, DirectoryGrant, Problems};
+
+/// A granted directory, and where it is with its links resolved, as far as it is there.
+struct Granted<'a> {
+    backend: &'a str,
+    grant: &'a DirectoryGrant,
+    place: PathBuf,
+}
+
+/// Notes grants that lie within each other where one of them may be written. One directory that two backends share is
+/// not among them: that is what the operator wrote.
+pub fn overlaps(backends: &[BackendConfig], problems: &mut Problems) {
+    let granted: Vec<_> = backends
+        .iter()
+        .flat_map(|backend| backend.grants.directories.iter().map(|grant| (backend.name.as_str(), grant)))
+        .map(|(backend, grant)| Granted { backend, grant, place: place(&grant.host) })
+        .collect();
+    for (n, one) in granted.iter().enumerate() {
+        for other in granted.iter().skip(n + 1).filter(|other| collide(one, other)) {
+            let (one, other) = (named(one), named(other));
+            problems.add(format!("{one} and {other} overlap, and one of them may be written: grant directories apart"));
+        }
+    }
+}
+
+fn place(path: &Path) -> PathBuf {
+    path.canonicalize().unwrap_or_else(|_| path.to_owned())
+}
+
+fn collide(one: &Granted<'_>, other: &Granted<'_>) -> bool {
+    let is_written = one.grant.write || other.grant.write;
+    let is_shared = one.backend != other.backend && one.place == other.place;
+    let overlap = one.place.starts_with(&other.place) || other.place.starts_with(&one.place);
+    is_written && overlap && !is_shared
+}
+
+fn named(granted: &Granted<'_>) -> String {
+    format!("backend \"{}\": the granted directory {}", granted.backend, granted.grant.host.display())
+}

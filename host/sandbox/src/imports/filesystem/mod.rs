@@ -1,0 +1,107 @@
+//! `wasi:filesystem`: what a component does with granted directories itself. In the place of the engine's, which
+//! follows links to a granted directory, waits on threads that all backends share, and reads a whole directory at once.
+//!
+//! What the kernel has in memory is done at once, on whatever thread the call is. What may wait moves the call to its
+//! backend's lane first; the operations themselves are `drivebay_files::descriptors`'.
+
+mod descriptor;
+mod streams;
+#[cfg(test)]
+mod tests;
+mod translate;
+
+use std::sync::Arc;
+
+use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
+use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
+use wasmtime_wasi::p2::{FsError, FsResult};
+
+use self::descriptor::Descriptor;
+use crate::fault::Absent;
+use crate::lane::{self, Lane};
+use crate::limiter::Limiter;
+use crate::meter::Meter;
+use crate::store::HostState;
+use drivebay_files::Files;
+use drivebay_files::descriptors::{Done, Patience, Trouble};
+
+/// The interface, for the linker.
+struct FileSystem;
+
+impl HasData for FileSystem {
+    type Data<'a> = FileSystemView<'a>;
+}
+
+/// The parts of a store that its files need.
+pub(crate) struct FileSystemView<'a> {
+    pub(crate) files: &'a Files,
+    pub(crate) table: &'a mut ResourceTable,
+    pub(crate) limiter: &'a mut Limiter,
+    pub(crate) waiting: &'a Waiting,
+}
+
+/// Where an instance may wait, and what counts the time of its work there.
+#[derive(Debug, Clone)]
+pub(crate) struct Waiting {
+    pub(crate) lane: Arc<Lane>,
+    pub(crate) meter: Arc<Meter>,
+}
+
+/// Puts ours before the engine's.
+///
+/// # Errors
+/// When the engine will not have it, which is a mistake in this crate.
+pub(crate) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+    linker.allow_shadowing(true);
+    types::add_to_linker::<HostState, FileSystem>(linker, HostState::file_system)?;
+    preopens::add_to_linker::<HostState, FileSystem>(linker, HostState::file_system)?;
+    linker.allow_shadowing(false);
+    Ok(())
+}
+
+impl preopens::Host for FileSystemView<'_> {
+    fn get_directories(&mut self) -> wasmtime::Result<Vec<(Resource<types::Descriptor>, String)>> {
+        let mut directories = Vec::new();
+        for root in self.files.roots() {
+            let name = root.guest().to_owned();
+            directories.push((translate::outward(&self.table.push(Descriptor::Root(root))?), name));
+        }
+        Ok(directories)
+    }
+}
+
+impl Waiting {
+    /// Does at once what needs not wait, and anything else on the lane.
+    pub(crate) async fn run<T>(&self, operation: impl Fn(Patience) -> Done<T>) -> FsResult<T> {
+        if !lane::is_here() {
+            match operation(Patience::Cached) {
+                Err(Trouble::Waits) => {}
+                done => return said(done),
+            }
+        }
+        self.wait(|| operation(Patience::Any)).await
+    }
+
+    /// Does what may wait, on the lane.
+    pub(crate) async fn wait<T>(&self, operation: impl FnOnce() -> Done<T>) -> FsResult<T> {
+        self.ready().await.map_err(FsError::trap)?;
+        said(Meter::apart(operation))
+    }
+
+    /// Resolves on the lane, and when it is this call's turn to have the kernel work for it.
+    pub(crate) async fn ready(&self) -> wasmtime::Result<()> {
+        self.lane.enter().await?;
+        if self.meter.is_long() {
+            self.meter.place().turn_of_kernel(&self.lane).await;
+        }
+        Ok(())
+    }
+}
+
+fn said<T>(done: Done<T>) -> FsResult<T> {
+    done.map_err(|trouble| match trouble {
+        Trouble::Refused(errno) => types::ErrorCode::from(std::io::Error::from(errno)).into(),
+        Trouble::Absent(guest) => FsError::trap(wasmtime::Error::from(Absent(guest))),
+        Trouble::Waits => types::ErrorCode::WouldBlock.into(),
+    })
+}

@@ -1,0 +1,213 @@
+//! The streams of a file.
+
+use std::io;
+use std::sync::Arc;
+
+use bytes::Bytes;
+use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
+
+use super::Waiting;
+use super::descriptor::CHUNK;
+use crate::lane;
+use crate::meter::Meter;
+use drivebay_files::descriptors::{Done, File, Patience, Trouble};
+
+/// Reads a file from an offset on.
+#[derive(Debug)]
+pub(super) struct Reader {
+    file: Arc<File>,
+    offset: u64,
+    waiting: Waiting,
+    /// What comes next is not in memory.
+    waits: bool,
+    /// The end, or an error, was seen.
+    closed: bool,
+}
+
+impl Reader {
+    pub(super) const fn new(file: Arc<File>, offset: u64, waiting: Waiting) -> Self {
+        Self { file, offset, waiting, waits: false, closed: false }
+    }
+
+    fn read_now(&mut self, size: usize, patience: Patience) -> StreamResult<Bytes> {
+        if self.closed {
+            return Err(StreamError::Closed);
+        }
+        if size == 0 {
+            return Ok(Bytes::new());
+        }
+        let mut bytes = vec![0; size.min(CHUNK)];
+        match self.file.read(&mut bytes, self.offset, patience) {
+            Err(Trouble::Waits) => {
+                self.waits = true;
+                Ok(Bytes::new())
+            }
+            Ok(0) => {
+                self.closed = true;
+                Err(StreamError::Closed)
+            }
+            Ok(count) => {
+                bytes.truncate(count);
+                self.offset = self.offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+                Ok(bytes.into())
+            }
+            Err(trouble) => {
+                self.closed = true;
+                Err(failed(&trouble))
+            }
+        }
+    }
+
+    fn patience() -> Patience {
+        if lane::is_here() { Patience::Any } else { Patience::Cached }
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Reader {
+    /// What could not be read at once can be on the lane.
+    async fn ready(&mut self) {
+        if self.waits && self.waiting.ready().await.is_ok() {
+            self.waits = false;
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl InputStream for Reader {
+    fn read(&mut self, size: usize) -> StreamResult<Bytes> {
+        let patience = Self::patience();
+        Meter::apart(|| self.read_now(size, patience))
+    }
+
+    async fn blocking_read(&mut self, size: usize) -> StreamResult<Bytes> {
+        if !lane::is_here() {
+            let read = self.read_now(size, Patience::Cached)?;
+            if size == 0 || !read.is_empty() {
+                return Ok(read);
+            }
+        }
+        self.waiting.ready().await.map_err(StreamError::Trap)?;
+        self.waits = false;
+        self.read(size)
+    }
+}
+
+/// Where a writer begins.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Start {
+    /// At this offset, from which it goes on.
+    At(u64),
+    /// At the end, wherever that is each time.
+    End,
+}
+
+/// Writes a file.
+#[derive(Debug)]
+pub(super) struct Writer {
+    file: Arc<File>,
+    start: Start,
+    waiting: Waiting,
+    /// Taken, and not written yet: writing may wait.
+    pending: Bytes,
+    state: State,
+}
+
+#[derive(Debug)]
+enum State {
+    Open,
+    Failed(Trouble),
+    Closed,
+}
+
+impl Writer {
+    pub(super) const fn new(file: Arc<File>, start: Start, waiting: Waiting) -> Self {
+        Self { file, start, waiting, pending: Bytes::new(), state: State::Open }
+    }
+
+    /// Writes what was taken; it is on a lane.
+    fn write_pending(&mut self) {
+        let bytes = std::mem::take(&mut self.pending);
+        if let Err(trouble) = Meter::apart(|| self.write_all(&bytes)) {
+            self.state = State::Failed(trouble);
+        }
+    }
+
+    fn write_all(&mut self, mut bytes: &[u8]) -> Done<()> {
+        while !bytes.is_empty() {
+            let count = match &mut self.start {
+                Start::End => self.file.append(bytes)?,
+                Start::At(offset) => {
+                    let count = self.file.write(bytes, *offset)?;
+                    *offset = offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+                    count
+                }
+            };
+            bytes = bytes.get(count..).unwrap_or_default();
+        }
+        Ok(())
+    }
+
+    /// Whether it can be written to; an error is told once.
+    fn check(&mut self) -> StreamResult<()> {
+        match std::mem::replace(&mut self.state, State::Closed) {
+            State::Open => {
+                self.state = State::Open;
+                Ok(())
+            }
+            State::Failed(trouble) => Err(failed(&trouble)),
+            State::Closed => Err(StreamError::Closed),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Pollable for Writer {
+    async fn ready(&mut self) {
+        if self.pending.is_empty() {
+            return;
+        }
+        match self.waiting.ready().await {
+            Ok(()) => self.write_pending(),
+            Err(_) => self.state = State::Closed,
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl OutputStream for Writer {
+    fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        self.check()?;
+        if !self.pending.is_empty() || bytes.len() > CHUNK {
+            let words = "more was written than check-write allowed";
+            return Err(StreamError::Trap(wasmtime::Error::msg(words)));
+        }
+        self.pending = bytes;
+        if lane::is_here() {
+            self.write_pending();
+        }
+        Ok(())
+    }
+
+    fn flush(&mut self) -> StreamResult<()> {
+        self.check()
+    }
+
+    fn check_write(&mut self) -> StreamResult<usize> {
+        self.check()?;
+        Ok(if self.pending.is_empty() { CHUNK } else { 0 })
+    }
+
+    /// The stream is dropped: what was taken is written.
+    async fn cancel(&mut self) {
+        self.ready().await;
+    }
+}
+
+fn failed(trouble: &Trouble) -> StreamError {
+    let error = match trouble {
+        Trouble::Refused(errno) => io::Error::from(*errno),
+        Trouble::Waits | Trouble::Absent(_) => io::Error::other(trouble.to_string()),
+    };
+    StreamError::LastOperationFailed(error.into())
+}
