@@ -46,9 +46,12 @@ async fn the_link_is_lost_and_restored() {
         end.site.host.log.wait("the link directory", 1).await;
     }
 
+    // Running, the other side takes and removes what was sent at once.
+    pair.b.signal(Signal::STOP);
     pair.restore_link();
     until(|| async { is_there(&folder.join("manifest.json")).then_some(()) }, "it is never sent").await;
     let ended = std::fs::metadata(folder.join("000001.data")).unwrap();
+    pair.b.signal(Signal::CONT);
     assert_eq!((begun.ino(), begun.mtime_nsec()), (ended.ino(), ended.mtime_nsec()), "it was sent again");
     let id = pair.a.copy_of(&a).await;
     let info = pair.a.info(&a).await;

@@ -9,6 +9,8 @@ use std::sync::OnceLock;
 /// What is enforced by no number of the configuration and can be left away without making anything up in its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum)]
 pub enum Defence {
+    /// Grants are as narrow as the operator means them, and do not overlap.
+    Grants,
     /// Answers are held against the contract.
     Contract,
     /// Secrets are taken out of what a guest says.

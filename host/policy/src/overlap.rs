@@ -3,6 +3,8 @@
 
 use std::path::{Path, PathBuf};
 
+use drivebay_observe::drill::{self, Defence};
+
 use crate::{BackendConfig, DirectoryGrant, Problems};
 
 /// A granted directory, and where it is with its links resolved, as far as it is there.
@@ -15,6 +17,9 @@ struct Granted<'a> {
 /// Notes grants that lie within each other where one of them may be written. One directory that two backends share is
 /// not among them: that is what the operator wrote.
 pub fn overlaps(backends: &[BackendConfig], problems: &mut Problems) {
+    if !drill::stands(Defence::Grants) {
+        return;
+    }
     let granted: Vec<_> = backends
         .iter()
         .flat_map(|backend| backend.grants.directories.iter().map(|grant| (backend.name.as_str(), grant)))

@@ -39,8 +39,8 @@ const ROOMY: &str = "2min";
 /// How long something is waited for that is not to show: far longer than it takes on a machine with little else to do.
 const BRIEFLY: Duration = Duration::from_secs(8);
 
-/// Switched off by granting what the attacks on them want.
-const GRANTS: [&str; 2] = ["grants", "network"];
+/// Switched off by granting what the attacks on it want.
+const NETWORK: &str = "network";
 
 /// What contains attacks and has no switch, each with its reason.
 const FIXED: &[(&str, &str)] = &[
@@ -59,8 +59,8 @@ pub(super) enum Without {
     Nothing,
     /// A number of the configuration.
     Number(&'static str),
-    /// A grant.
-    Grant(&'static str),
+    /// A limit on origins.
+    Network,
     /// What a host can only be without when this command starts it.
     Defence(Defence),
 }
@@ -77,8 +77,8 @@ impl Without {
         if let Some((number, ..)) = NUMBERS.iter().find(|(number, ..)| *number == name) {
             return Ok(Self::Number(number));
         }
-        if let Some(grant) = GRANTS.iter().find(|grant| **grant == name) {
-            return Ok(Self::Grant(grant));
+        if name == NETWORK {
+            return Ok(Self::Network);
         }
         let defence = Defence::from_str(name, false).map(Self::Defence);
         defence
@@ -91,7 +91,8 @@ impl Without {
             Self::Nothing => true,
             // Of one limit's two numbers either is meant.
             Self::Number("log-burst") => by == "log-rate",
-            Self::Number(name) | Self::Grant(name) => by == name,
+            Self::Number(name) => by == name,
+            Self::Network => by == NETWORK,
             Self::Defence(defence) => defence.to_possible_value().is_some_and(|value| value.get_name() == by),
         }
     }
@@ -100,10 +101,6 @@ impl Without {
     /// that it does not show: nothing else comes of waiting longer.
     pub(super) fn patience(self) -> Duration {
         if self == Self::Nothing { PATIENCE } else { BRIEFLY }
-    }
-
-    pub(super) fn is_grant(self, name: &str) -> bool {
-        self == Self::Grant(GRANTS.iter().find(|grant| **grant == name).copied().unwrap_or_default())
     }
 
     /// The numbers of this run, for a backend that is to run into these.
@@ -128,8 +125,7 @@ impl Without {
 pub(super) fn names() -> Vec<String> {
     let numbers = NUMBERS.iter().map(|(name, ..)| (*name).to_owned());
     let defences = Defence::value_variants().iter().filter_map(Defence::to_possible_value);
-    let grants = GRANTS.iter().map(|name| (*name).to_owned());
-    numbers.chain(grants).chain(defences.map(|value| value.get_name().to_owned())).collect()
+    numbers.chain([NETWORK.to_owned()]).chain(defences.map(|value| value.get_name().to_owned())).collect()
 }
 
 /// Why what contains an attack has no switch, if it has none.

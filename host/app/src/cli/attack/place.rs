@@ -11,6 +11,7 @@ use anyhow::Result;
 use super::limits::Without;
 use super::model::{Act, Attack, Guest};
 use super::modules;
+use drivebay_observe::drill::Defence;
 
 /// What stands beside the grant, in files. No secret of a call: those are masked.
 pub(super) const OUTSIDE: &str = "attack-outside-91d3";
@@ -113,17 +114,18 @@ impl Place {
         let own = format!("{{ host = \"{directory}/data\", guest = \"/data\", write = true }}");
         let everything = format!("{{ host = \"{directory}\", guest = \"{directory}\", write = true }}");
         let above = format!("{{ host = \"{directory}\", guest = \"/\", write = true }}");
-        let directories = match (self.without.is_grant("grants") && !is_neighbour, attack.act.is_on_a_node()) {
-            (false, _) => own,
-            (true, true) => format!("{own}, {everything}"),
-            (true, false) => format!("{above}, {everything}"),
-        };
+        let directories =
+            match (self.without == Without::Defence(Defence::Grants) && !is_neighbour, attack.act.is_on_a_node()) {
+                (false, _) => own,
+                (true, true) => format!("{own}, {everything}"),
+                (true, false) => format!("{above}, {everything}"),
+            };
         let mut text = format!("directories = [{directories}]\n");
         if attack.act.is_on_a_node() {
             text.push_str("node = true\n");
         }
         if attack.act == Act::Fetch {
-            text.push_str(if self.without.is_grant("network") { OPEN } else { NARROW });
+            text.push_str(if self.without == Without::Network { OPEN } else { NARROW });
         }
         text
     }
