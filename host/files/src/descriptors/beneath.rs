@@ -88,6 +88,15 @@ fn split(path: &Path) -> Option<(&Path, &OsStr)> {
     }
 }
 
+/// One name alone, without what ends it: as the engine's own implementation has it, `a/` is then what `a` is, even a link.
+pub(super) fn plain(path: &str) -> &Path {
+    let mut components = Path::new(path).components();
+    match (components.next(), components.next()) {
+        (Some(Component::Normal(name)), None) => Path::new(name),
+        _ => Path::new(path),
+    }
+}
+
 fn names_directory(path: &Path) -> bool {
     let bytes = path.as_os_str().as_encoded_bytes();
     bytes.ends_with(b"/") || bytes.ends_with(b"/.")

@@ -152,7 +152,8 @@ impl Directory {
 
     fn open_path(&self, path: &str, follow: bool, patience: Patience) -> Done<OwnedFd> {
         let flags = if follow { OFlags::PATH } else { OFlags::PATH | OFlags::NOFOLLOW };
-        beneath::open(&self.fd, Path::new(path), flags, Mode::empty(), patience)
+        let path = if follow { Path::new(path) } else { beneath::plain(path) };
+        beneath::open(&self.fd, path, flags, Mode::empty(), patience)
     }
 
     /// Writes its entries to the disk.
@@ -189,7 +190,7 @@ impl Directory {
     /// Removes an empty directory.
     pub fn remove_directory(&self, path: &str) -> Done<()> {
         self.check_change()?;
-        let (directory, name) = parent(self.fd.as_fd(), without_slashes(path))?;
+        let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)?)
     }
 

@@ -49,6 +49,10 @@ impl File {
 
     /// Reads at `offset` into `buffer`; gives the number of bytes, 0 at the end. Fewer than there are may be read.
     pub fn read(&self, buffer: &mut [u8], offset: u64, patience: Patience) -> Done<usize> {
+        // The largest one means "where the last one ended" to the system.
+        if i64::try_from(offset).is_err() {
+            return Err(Errno::INVAL.into());
+        }
         let mut into = [IoSliceMut::new(buffer)];
         if patience == Patience::Any {
             return Ok(retry_on_intr(|| rustix::io::preadv(&self.fd, &mut into, offset))?);

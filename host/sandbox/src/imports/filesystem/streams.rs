@@ -10,7 +10,7 @@ use super::Waiting;
 use super::descriptor::CHUNK;
 use crate::lane;
 use crate::meter::Meter;
-use drivebay_files::descriptors::{Done, File, Patience, Trouble};
+use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble};
 
 /// Reads a file from an offset on.
 #[derive(Debug)]
@@ -109,7 +109,7 @@ pub(super) struct Writer {
     start: Start,
     waiting: Waiting,
     /// Taken, and not written yet: writing may wait.
-    pending: Bytes,
+    pending: Option<Bytes>,
     state: State,
 }
 
@@ -122,19 +122,19 @@ enum State {
 
 impl Writer {
     pub(super) const fn new(file: Arc<File>, start: Start, waiting: Waiting) -> Self {
-        Self { file, start, waiting, pending: Bytes::new(), state: State::Open }
+        Self { file, start, waiting, pending: None, state: State::Open }
     }
 
     /// Writes what was taken; it is on a lane.
     fn write_pending(&mut self) {
-        let bytes = std::mem::take(&mut self.pending);
+        let Some(bytes) = self.pending.take() else { return };
         if let Err(trouble) = Meter::apart(|| self.write_all(&bytes)) {
             self.state = State::Failed(trouble);
         }
     }
 
     fn write_all(&mut self, mut bytes: &[u8]) -> Done<()> {
-        while !bytes.is_empty() {
+        loop {
             let count = match &mut self.start {
                 Start::End => self.file.append(bytes)?,
                 Start::At(offset) => {
@@ -143,9 +143,14 @@ impl Writer {
                     count
                 }
             };
+            if count == 0 && !bytes.is_empty() {
+                return Err(Errno::IO.into());
+            }
             bytes = bytes.get(count..).unwrap_or_default();
+            if bytes.is_empty() {
+                return Ok(());
+            }
         }
-        Ok(())
     }
 
     /// Whether it can be written to; an error is told once.
@@ -164,7 +169,7 @@ impl Writer {
 #[async_trait::async_trait]
 impl Pollable for Writer {
     async fn ready(&mut self) {
-        if self.pending.is_empty() {
+        if self.pending.is_none() {
             return;
         }
         match self.waiting.ready().await {
@@ -178,11 +183,11 @@ impl Pollable for Writer {
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.check()?;
-        if !self.pending.is_empty() || bytes.len() > CHUNK {
+        if self.pending.is_some() || bytes.len() > CHUNK {
             let words = "more was written than check-write allowed";
             return Err(StreamError::Trap(wasmtime::Error::msg(words)));
         }
-        self.pending = bytes;
+        self.pending = Some(bytes);
         if lane::is_here() {
             self.write_pending();
         }
@@ -195,7 +200,7 @@ impl OutputStream for Writer {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         self.check()?;
-        Ok(if self.pending.is_empty() { CHUNK } else { 0 })
+        Ok(if self.pending.is_none() { CHUNK } else { 0 })
     }
 
     /// The stream is dropped: what was taken is written.
