@@ -7,6 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
+use super::own_call::in_time;
 use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis, translated};
 use super::{Backend, call_id};
 use drivebay_admission::budget::Share;
@@ -42,7 +43,8 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let (mut pause, mut quiet_until) = (0, 0);
     loop {
         if clock.now() >= ask_at {
-            let answer = ask_in_time(&backend, clock).await;
+            let own = Arc::clone(&backend);
+            let answer = in_time(&backend, Duty::Step, async move { ask(&own, &clock).await }).await.flatten();
             pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
             quiet_until = clock.now() + pause;
             let (named, next) = answer.unwrap_or_default();
@@ -106,14 +108,6 @@ fn wall_now() -> WitInstant {
 
 /// What is due, and when to ask next.
 type Plan = (Vec<Due>, Option<u64>);
-
-/// Asks where the call may be moved to the backend's lane. One that hangs there in the system is left to itself.
-async fn ask_in_time(backend: &Arc<Backend>, clock: Clock) -> Result<Plan, Fault> {
-    let wall = backend.config().limits.wall.of(Duty::Step) + Fault::GRACE;
-    let own = Arc::clone(backend);
-    let asking = Movable::new(&backend.lane, async move { ask(&own, &clock).await });
-    tokio::time::timeout(wall, asking).await.unwrap_or_else(|_| Err(Fault::hanging()))
-}
 
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 ///

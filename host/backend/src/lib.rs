@@ -19,6 +19,7 @@ mod life;
 pub mod lifecycle;
 mod loader;
 mod outcome;
+mod own_call;
 mod refused;
 mod schedule;
 pub mod signature;

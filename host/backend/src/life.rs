@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::own_call::in_time;
 use super::{Backend, Readiness, background, call_id};
 use drivebay_admission::budget::Share;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::Readiness as Said;
@@ -13,7 +14,6 @@ use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
-use drivebay_sandbox::lane::Movable;
 
 /// How often a backend is probed.
 const PROBE_EVERY: Duration = Duration::from_secs(10);
@@ -29,9 +29,8 @@ pub(super) async fn live(backend: Arc<Backend>) {
     backend.health.set(Readiness::Starting);
     backend.detach(background::run(Arc::clone(&backend)));
     loop {
-        let wall = backend.config().limits.wall.of(Duty::Probe);
-        if let Err(late) = in_time(&backend, wall, probe(Arc::clone(&backend))).await {
-            backend.health.set(Readiness::Unhealthy(late.to_owned()));
+        if let Err(late) = in_time(&backend, Duty::Probe, probe(Arc::clone(&backend))).await {
+            backend.health.set(Readiness::Unhealthy(late.detail));
         }
         // A flood may end in silence.
         if let Some(generation) = backend.generation() {
@@ -49,11 +48,8 @@ pub(super) async fn live(backend: Arc<Backend>) {
 async fn recover(backend: &Arc<Backend>) {
     let mut pause = RECOVER_PAUSE;
     loop {
-        let wall = backend.config().limits.wall.of(Duty::Recovery);
-        match in_time(backend, wall, recover_once(Arc::clone(backend)))
-            .await
-            .unwrap_or_else(|late| Err(late.to_owned()))
-        {
+        let recovered = in_time(backend, Duty::Recovery, recover_once(Arc::clone(backend))).await;
+        match recovered.unwrap_or_else(|late| Err(late.detail)) {
             Ok(()) => return,
             Err(why) => {
                 tracing::error!(backend = backend.name, why, "recovery failed; trying again");
@@ -80,17 +76,6 @@ async fn recover_once(backend: Arc<Backend>) -> Result<(), String> {
         Ok(_) => Ok(()),
         Err(fault) => Err(words(&fault)),
     }
-}
-
-/// Runs a call of the host's own where it may be moved to the backend's lane. One that hangs there in the system is left
-/// to itself, with all that it holds.
-async fn in_time<T: Send + 'static>(
-    backend: &Backend,
-    wall: Duration,
-    call: impl Future<Output = T> + Send + 'static,
-) -> Result<T, &'static str> {
-    let call = Movable::new(&backend.lane, call);
-    tokio::time::timeout(wall + Fault::GRACE, call).await.map_err(|_| "its work on files hangs in the system")
 }
 
 fn words(fault: &Fault) -> String {

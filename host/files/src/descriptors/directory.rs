@@ -5,9 +5,10 @@ use super::{
     beneath::{self, ends_with_slash, parent, without_slashes},
     held::Held,
     local::is_local,
+    standing::{Standing, sync, times},
 };
 use crate::directories::Grant;
-use rustix::fs::{AtFlags, FileType, Mode, OFlags, Timestamps};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use std::{
     ffi::OsStr,
     os::fd::{AsFd, OwnedFd},
@@ -49,8 +50,7 @@ pub struct Directory {
     fd: OwnedFd,
     /// What it was opened for.
     pub modes: Modes,
-    may_change: bool,
-    local: bool,
+    standing: Standing,
     open_files: OpenFiles,
     _held: Held,
 }
@@ -88,26 +88,18 @@ impl Directory {
     pub(super) fn granted(grant: &Grant, may_change: bool, open_files: &OpenFiles, patience: Patience) -> Done<Self> {
         let held = open_files.take()?;
         let fd = grant.open_for_component(patience)?;
-        let local = is_local(&fd);
-        let open_files = open_files.clone();
-        Ok(Self { fd, modes: Modes { reads: true, writes: may_change }, may_change, local, open_files, _held: held })
-    }
-
-    fn check_change(&self) -> Done<()> {
-        if self.may_change { Ok(()) } else { Err(Errno::PERM.into()) }
-    }
-
-    fn check_wait(&self, patience: Patience) -> Done<()> {
-        if self.local || patience == Patience::Any { Ok(()) } else { Err(Trouble::Waits) }
+        let standing = Standing { may_change, local: is_local(&fd) };
+        let modes = Modes { reads: true, writes: may_change };
+        Ok(Self { fd, modes, standing, open_files: open_files.clone(), _held: held })
     }
 
     /// Opens a regular file or a directory. Anything else is `ENOTSUP`.
     pub fn open(&self, path: &str, how: Opening, patience: Patience) -> Done<Opened> {
         let flags = how.flags()?;
         if how.writes() {
-            self.check_change()?;
+            self.standing.check_change()?;
         }
-        self.check_wait(patience)?;
+        self.standing.check_wait(patience)?;
         let held = self.open_files.take()?;
         let mode = if how.create { Mode::from_raw_mode(0o666) } else { Mode::empty() };
         let fd = beneath::open(&self.fd, Path::new(path), flags, mode, patience).map_err(|trouble| match trouble {
@@ -115,16 +107,17 @@ impl Directory {
             Trouble::Refused(Errno::NXIO) => Trouble::Refused(Errno::NOTSUP),
             other => other,
         })?;
-        let (modes, may_change) = (Modes { reads: how.reads(), writes: how.writes() }, self.may_change);
+        let modes = Modes { reads: how.reads(), writes: how.writes() };
         // Without waiting no mount was crossed.
-        let local = self.local && (patience == Patience::Cached || is_local(&fd));
+        let local = self.standing.local && (patience == Patience::Cached || is_local(&fd));
+        let standing = Standing { local, ..self.standing };
         match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
             FileType::Directory => {
                 let open_files = self.open_files.clone();
-                Ok(Opened::Directory(Self { fd, modes, may_change, local, open_files, _held: held }))
+                Ok(Opened::Directory(Self { fd, modes, standing, open_files, _held: held }))
             }
             _ if how.directory => Err(Errno::NOTDIR.into()),
-            FileType::RegularFile => Ok(Opened::File(File::new(fd, modes, may_change, local, held))),
+            FileType::RegularFile => Ok(Opened::File(File::new(fd, modes, standing, held))),
             _ => Err(Errno::NOTSUP.into()),
         }
     }
@@ -139,13 +132,13 @@ impl Directory {
 
     /// What is known of it.
     pub fn stat(&self, patience: Patience) -> Done<Stat> {
-        self.check_wait(patience)?;
+        self.standing.check_wait(patience)?;
         Ok(rustix::fs::fstat(&self.fd)?.into())
     }
 
     /// What is known of a path.
     pub fn stat_at(&self, path: &str, follow: bool, patience: Patience) -> Done<Stat> {
-        self.check_wait(patience)?;
+        self.standing.check_wait(patience)?;
         let fd = self.open_path(path, follow, patience)?;
         Ok(rustix::fs::fstat(&fd)?.into())
     }
@@ -158,19 +151,18 @@ impl Directory {
 
     /// Writes its entries to the disk.
     pub fn sync(&self, contents_only: bool) -> Done<()> {
-        let sync = || if contents_only { rustix::fs::fdatasync(&self.fd) } else { rustix::fs::fsync(&self.fd) };
-        Ok(rustix::io::retry_on_intr(sync)?)
+        Ok(sync(&self.fd, contents_only)?)
     }
 
     /// Sets its times.
     pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         Ok(rustix::fs::futimens(&self.fd, &times(accessed, modified))?)
     }
 
     /// Sets the times of a path.
     pub fn set_times_at(&self, path: &str, follow: bool, accessed: NewTime, modified: NewTime) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         let times = times(accessed, modified);
         if !follow {
             let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
@@ -182,29 +174,29 @@ impl Directory {
 
     /// Makes a directory.
     pub fn create_directory(&self, path: &str) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), without_slashes(path))?;
         Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// Removes an empty directory.
     pub fn remove_directory(&self, path: &str) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes a name that is not a directory's.
     pub fn unlink(&self, path: &str) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::empty())?)
     }
 
     /// Gives `from` the name `path` in `target`, replacing what has it.
     pub fn rename(&self, from: &str, target: &Self, path: &str) -> Done<()> {
-        self.check_change()?;
-        target.check_change()?;
+        self.standing.check_change()?;
+        target.standing.check_change()?;
         let must_be_directory = ends_with_slash(Path::new(from)) || ends_with_slash(Path::new(path));
         let (old, name) = parent(self.fd.as_fd(), without_slashes(from))?;
         let (new, new_name) = parent(target.fd.as_fd(), without_slashes(path))?;
@@ -219,8 +211,8 @@ impl Directory {
 
     /// Gives the file `from` one more name, `path` in `target`. A link is never followed, and to wish it is `EINVAL`.
     pub fn link(&self, from: &str, follow: bool, target: &Self, path: &str) -> Done<()> {
-        self.check_change()?;
-        target.check_change()?;
+        self.standing.check_change()?;
+        target.standing.check_change()?;
         if follow {
             return Err(Errno::INVAL.into());
         }
@@ -231,7 +223,7 @@ impl Directory {
 
     /// Makes a symbolic link to `text`, which must not be absolute.
     pub fn symlink(&self, text: &str, path: &str) -> Done<()> {
-        self.check_change()?;
+        self.standing.check_change()?;
         if text.starts_with('/') {
             return Err(Errno::PERM.into());
         }
@@ -248,8 +240,4 @@ impl Directory {
         }
         text.into_string().map_err(|_| Errno::ILSEQ.into())
     }
-}
-
-fn times(accessed: NewTime, modified: NewTime) -> Timestamps {
-    Timestamps { last_access: accessed.system(), last_modification: modified.system() }
 }

@@ -1,8 +1,12 @@
 //! An open regular file.
 
-use super::{Done, Errno, NewTime, Patience, Stat, Trouble, held::Held};
+use super::{
+    Done, Errno, NewTime, Patience, Stat, Trouble,
+    held::Held,
+    standing::{Standing, sync, times},
+};
 use rustix::{
-    fs::{Advice, Timestamps},
+    fs::Advice,
     io::{ReadWriteFlags, retry_on_intr},
 };
 use std::{
@@ -26,25 +30,18 @@ pub struct File {
     fd: OwnedFd,
     /// What it was opened for.
     pub modes: Modes,
-    /// Whether its grant allows changes.
-    may_change: bool,
-    /// Whether the kernel can tell what it has in memory: it is on a file system of this machine.
-    local: bool,
+    standing: Standing,
     _held: Held,
 }
 
 impl File {
-    pub(super) const fn new(fd: OwnedFd, modes: Modes, may_change: bool, local: bool, held: Held) -> Self {
-        Self { fd, modes, may_change, local, _held: held }
+    pub(super) const fn new(fd: OwnedFd, modes: Modes, standing: Standing, held: Held) -> Self {
+        Self { fd, modes, standing, _held: held }
     }
 
     /// `EPERM` where nothing may be changed.
     pub fn check_change(&self) -> Done<()> {
-        if self.may_change { Ok(()) } else { Err(Errno::PERM.into()) }
-    }
-
-    fn check_wait(&self, patience: Patience) -> Done<()> {
-        if self.local || patience == Patience::Any { Ok(()) } else { Err(Trouble::Waits) }
+        self.standing.check_change()
     }
 
     /// Reads at `offset` into `buffer`; gives the number of bytes, 0 at the end. Fewer than there are may be read.
@@ -57,7 +54,7 @@ impl File {
         if patience == Patience::Any {
             return Ok(retry_on_intr(|| rustix::io::preadv(&self.fd, &mut into, offset))?);
         }
-        self.check_wait(patience)?;
+        self.standing.check_wait(patience)?;
         rustix::io::preadv2(&self.fd, &mut into, offset, ReadWriteFlags::NOWAIT).map_err(|errno| match errno {
             Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS => Trouble::Waits,
             other => Trouble::Refused(other),
@@ -90,20 +87,18 @@ impl File {
 
     /// Writes its contents to the disk, and what is known of it unless only the contents are wanted.
     pub fn sync(&self, contents_only: bool) -> Done<()> {
-        let sync = || if contents_only { rustix::fs::fdatasync(&self.fd) } else { rustix::fs::fsync(&self.fd) };
-        Ok(retry_on_intr(sync)?)
+        Ok(sync(&self.fd, contents_only)?)
     }
 
     /// What is known of it.
     pub fn stat(&self, patience: Patience) -> Done<Stat> {
-        self.check_wait(patience)?;
+        self.standing.check_wait(patience)?;
         Ok(rustix::fs::fstat(&self.fd)?.into())
     }
 
     /// Sets its times.
     pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> Done<()> {
         self.check_change()?;
-        let times = Timestamps { last_access: accessed.system(), last_modification: modified.system() };
-        Ok(rustix::fs::futimens(&self.fd, &times)?)
+        Ok(rustix::fs::futimens(&self.fd, &times(accessed, modified))?)
     }
 }

@@ -14,6 +14,7 @@ mod file;
 mod held;
 mod local;
 mod root;
+mod standing;
 mod stat;
 
 pub use directory::{Directory, Opened, Opening};

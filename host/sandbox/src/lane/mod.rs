@@ -78,7 +78,11 @@ impl Lane {
     fn run<T: Send + 'static>(self: &Arc<Self>, work: Work<T>) -> JoinHandle<T> {
         let (serves, lane) = (Handle::current(), Arc::clone(self));
         let threads = self.threads.as_ref().map_or_else(|| serves.clone(), |threads| threads.handle().clone());
-        threads.spawn_blocking(move || thread::on_lane(&lane, || serves.block_on(work)))
+        threads.spawn_blocking(move || {
+            // Dropped with work on it, a lane would lose it.
+            let _kept = lane;
+            thread::on_lane(|| serves.block_on(work))
+        })
     }
 }
 

@@ -52,7 +52,7 @@ pub(super) fn movable<T>(poll: impl FnOnce() -> T) -> (T, Option<Arc<Lane>>) {
 }
 
 /// Runs what is on a lane now.
-pub(super) fn on_lane<T>(_lane: &Arc<Lane>, run: impl FnOnce() -> T) -> T {
+pub(super) fn on_lane<T>(run: impl FnOnce() -> T) -> T {
     let _restored = Restored::to(Where::Lane);
     run()
 }
