@@ -7,7 +7,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::mpsc;
 use tokio::time::Instant;
 
-use super::own_call::in_time;
+use super::own_call::OwnCall;
 use super::schedule::{ASK_EVERY, Ended, Schedule, Work, millis, translated};
 use super::{Backend, call_id};
 use drivebay_admission::budget::Share;
@@ -38,13 +38,12 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let clock = Clock::new();
     let mut schedule = Schedule::default();
     let mut due: Vec<Due> = Vec::new();
-    let mut ask_at = clock.now();
+    let (mut ask_at, mut asking) = (clock.now(), None);
     // After a fault it is not asked before this, whatever happens: it may take all its time again.
     let (mut pause, mut quiet_until) = (0, 0);
     loop {
         if clock.now() >= ask_at {
-            let own = Arc::clone(&backend);
-            let answer = in_time(&backend, Duty::Step, async move { ask(&own, &clock).await }).await.flatten();
+            let answer = asked(&backend, clock, &mut asking).await;
             pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
             quiet_until = clock.now() + pause;
             let (named, next) = answer.unwrap_or_default();
@@ -108,6 +107,21 @@ fn wall_now() -> WitInstant {
 
 /// What is due, and when to ask next.
 type Plan = (Vec<Due>, Option<u64>);
+
+/// Asks the backend what is due, or waits for the answer to a question that it still works on.
+async fn asked(
+    backend: &Arc<Backend>,
+    clock: Clock,
+    asking: &mut Option<OwnCall<Result<Plan, Fault>>>,
+) -> Result<Plan, Fault> {
+    let call = asking.get_or_insert_with(|| {
+        let own = Arc::clone(backend);
+        OwnCall::new(backend, Duty::Step, async move { ask(&own, &clock).await })
+    });
+    let answer = call.end().await?;
+    *asking = None;
+    answer
+}
 
 /// Asks the backend what is due. A backend that cannot answer has nothing due for now.
 ///

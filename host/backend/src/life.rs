@@ -5,7 +5,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::own_call::in_time;
+use super::own_call::OwnCall;
 use super::{Backend, Readiness, background, call_id};
 use drivebay_admission::budget::Share;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::Readiness as Said;
@@ -28,9 +28,13 @@ pub(super) async fn live(backend: Arc<Backend>) {
     }
     backend.health.set(Readiness::Starting);
     backend.detach(background::run(Arc::clone(&backend)));
+    let mut probing = None;
     loop {
-        if let Err(late) = in_time(&backend, Duty::Probe, probe(Arc::clone(&backend))).await {
-            backend.health.set(Readiness::Unhealthy(late.detail));
+        let call = probing.get_or_insert_with(|| OwnCall::new(&backend, Duty::Probe, probe(Arc::clone(&backend))));
+        match call.end().await {
+            Ok(()) => probing = None,
+            // It says itself how the backend feels when it has ended after all.
+            Err(late) => backend.health.set(Readiness::Unhealthy(late.detail)),
         }
         // A flood may end in silence.
         if let Some(generation) = backend.generation() {
@@ -48,14 +52,27 @@ pub(super) async fn live(backend: Arc<Backend>) {
 async fn recover(backend: &Arc<Backend>) {
     let mut pause = RECOVER_PAUSE;
     loop {
-        let recovered = in_time(backend, Duty::Recovery, recover_once(Arc::clone(backend))).await;
-        match recovered.unwrap_or_else(|late| Err(late.detail)) {
+        match recovered(backend).await {
             Ok(()) => return,
             Err(why) => {
                 tracing::error!(backend = backend.name, why, "recovery failed; trying again");
                 backend.health.set(Readiness::Recovering(why));
                 tokio::time::sleep(pause).await;
                 pause = (pause * 2).min(PROBE_EVERY);
+            }
+        }
+    }
+}
+
+/// How one attempt ended. However late it is: two at once would undo each other's work.
+async fn recovered(backend: &Arc<Backend>) -> Result<(), String> {
+    let mut call = OwnCall::new(backend, Duty::Recovery, recover_once(Arc::clone(backend)));
+    loop {
+        match call.end().await {
+            Ok(recovered) => return recovered,
+            Err(late) => {
+                tracing::error!(backend = backend.name, why = late.detail, "recovery is late; waiting for it");
+                backend.health.set(Readiness::Recovering(late.detail));
             }
         }
     }

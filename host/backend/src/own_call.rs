@@ -1,18 +1,36 @@
 //! Calls of the host's own that may hang in the system.
 
+use std::future::Future;
+use std::time::Duration;
+
 use super::Backend;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::fault::Fault;
 use drivebay_sandbox::lane::Movable;
 
-/// Runs a call of the host's own where it may be moved to the backend's lane. One that hangs there in the system is left
-/// to itself, with all that it holds.
-pub(super) async fn in_time<T: Send + 'static>(
-    backend: &Backend,
-    duty: Duty,
-    call: impl Future<Output = T> + Send + 'static,
-) -> Result<T, Fault> {
-    let wall = backend.config().limits.wall.of(duty) + Fault::GRACE;
-    let call = Movable::new(&backend.lane, call);
-    tokio::time::timeout(wall, call).await.map_err(|_| Fault::hanging())
+/// A call of the host's own. One that is late is kept, not repeated: a second one beside it would hang as well, hold
+/// another place, and undo what the first one still does.
+#[derive(Debug)]
+pub(super) struct OwnCall<T> {
+    call: Movable<T>,
+    wall: Duration,
 }
+
+impl<T: Send + 'static> OwnCall<T> {
+    /// Begins when it is awaited; may be moved to the backend's lane.
+    pub(super) fn new(backend: &Backend, duty: Duty, call: impl Future<Output = T> + Send + 'static) -> Self {
+        let wall = backend.config().limits.wall.of(duty) + Fault::GRACE;
+        Self { call: Movable::new(&backend.lane, call), wall }
+    }
+
+    /// Waits for its end as long as such a call may take.
+    ///
+    /// # Errors
+    /// It is not over then. It goes on, and can be waited for again.
+    pub(super) async fn end(&mut self) -> Result<T, Fault> {
+        tokio::time::timeout(self.wall, &mut self.call).await.map_err(|_| Fault::hanging())
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -154,7 +154,7 @@ impl CallError {
             }
             Self::Refused(_) => Outcome::Finished,
             Self::Fault(fault) => match fault.kind {
-                FaultKind::Pool | FaultKind::Directory => Outcome::NotStarted,
+                FaultKind::Pool => Outcome::NotStarted,
                 _ => Outcome::Unknown,
             },
             Self::BadAnswer(_) | Self::NodeLost | Self::Deadline => Outcome::Unknown,

@@ -89,7 +89,8 @@ const fn refused(family: Family, code: RefusalCode) -> Code {
 
 const fn faulted(family: Family, kind: FaultKind) -> Code {
     match (kind, family) {
-        (FaultKind::Pool | FaultKind::Directory, _) => Code::Unavailable,
+        // The operator can put a directory back, so that a read is worth repeating as well.
+        (FaultKind::Pool, _) | (FaultKind::Directory, Family::Changing | Family::Reading) => Code::Unavailable,
         (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
         (_, Family::Replication) => Code::Unknown,
         (_, Family::Changing) => Code::Unavailable,

@@ -29,7 +29,7 @@ pub enum FaultKind {
     Handles,
     /// No place in the pool: nothing was started.
     Pool,
-    /// A granted directory is not there: nothing was started.
+    /// A granted directory is not there, which shows when the guest first opens something in it.
     Directory,
     /// What it answered is no value of the contract's types: a case that there is not, a pointer beyond its memory,
     /// a text that is none.
@@ -84,7 +84,7 @@ impl FaultKind {
     }
 }
 
-/// A granted directory that cannot be opened for an instance.
+/// A granted directory that cannot be opened.
 #[derive(Debug, thiserror::Error)]
 #[error("the granted directory {0} cannot be opened")]
 pub(super) struct Absent(pub(super) String);
