@@ -12,6 +12,9 @@ use seccompiler::{
 
 use super::Force;
 
+#[cfg(target_arch = "x86_64")]
+use seccompiler::sock_filter;
+
 type Rules = BTreeMap<i64, Vec<SeccompRule>>;
 type Failed = Box<dyn std::error::Error>;
 
@@ -40,12 +43,10 @@ const COMPILING: &[i64] = &[
     libc::SYS_sched_getaffinity,
     libc::SYS_getpid,
     libc::SYS_gettid,
-    libc::SYS_tgkill,
     libc::SYS_clock_gettime,
     libc::SYS_clock_nanosleep,
     libc::SYS_getrandom,
     libc::SYS_prctl,
-    libc::SYS_prlimit64,
     libc::SYS_restart_syscall,
     libc::SYS_sysinfo,
     libc::SYS_exit,
@@ -122,9 +123,16 @@ pub(super) fn for_compiling() -> Force {
         let mut rules = of(COMPILING);
         // A thread, never a process.
         rules.insert(libc::SYS_clone, vec![flag(thread)?]);
+        // Its own limits, and itself: its user's other processes are none of its business.
+        rules.insert(libc::SYS_prlimit64, vec![first(0)?]);
+        rules.insert(libc::SYS_tgkill, vec![first(std::process::id())?]);
         Ok(rules)
     };
-    in_force(without_clone3().and_then(|()| install(rules()?, SeccompAction::Allow, SeccompAction::Errno(EPERM))))
+    in_force(
+        without_clone3()
+            .and_then(|()| without_other_numbers())
+            .and_then(|()| install(rules()?, SeccompAction::Allow, SeccompAction::Errno(EPERM))),
+    )
 }
 
 /// Takes from this process what it does not need.
@@ -135,7 +143,11 @@ pub(super) fn for_guests() -> Force {
         rules.insert(libc::SYS_clone, flags.collect::<Result<_, _>>()?);
         Ok(rules)
     };
-    in_force(without_clone3().and_then(|()| install(rules()?, SeccompAction::Errno(EPERM), SeccompAction::Allow)))
+    in_force(
+        without_clone3()
+            .and_then(|()| without_other_numbers())
+            .and_then(|()| install(rules()?, SeccompAction::Errno(EPERM), SeccompAction::Allow)),
+    )
 }
 
 const EPERM: u32 = libc::EPERM.unsigned_abs();
@@ -147,6 +159,28 @@ fn without_clone3() -> Result<(), Failed> {
     install(of(&[libc::SYS_clone3]), SeccompAction::Errno(ENOSYS), SeccompAction::Allow)
 }
 
+/// A kernel may know every call by a second number, for programs with pointers of 32 bits, which no list names.
+#[cfg(target_arch = "x86_64")]
+fn without_other_numbers() -> Result<(), Failed> {
+    /// Of a number of that kind (`__X32_SYSCALL_BIT`).
+    const BIT: u32 = 0x4000_0000;
+    let one = |code: u32, jf: u8, k: u32| Ok::<_, Failed>(sock_filter { code: u16::try_from(code)?, jt: 0, jf, k });
+    seccompiler::apply_filter(&[
+        // The number is the first word of what a filter sees.
+        one(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, 0, 0)?,
+        one(libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K, 1, BIT)?,
+        one(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ERRNO | EPERM)?,
+        one(libc::BPF_RET | libc::BPF_K, 0, libc::SECCOMP_RET_ALLOW)?,
+    ])?;
+    Ok(())
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+#[expect(clippy::unnecessary_wraps, reason = "it is fallible elsewhere")]
+const fn without_other_numbers() -> Result<(), Failed> {
+    Ok(())
+}
+
 fn of(calls: &[i64]) -> Rules {
     calls.iter().map(|call| (*call, Vec::new())).collect()
 }
@@ -154,6 +188,11 @@ fn of(calls: &[i64]) -> Rules {
 /// Holds when this bit of the first argument is set.
 fn flag(bit: u64) -> Result<SeccompRule, Failed> {
     Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Qword, Op::MaskedEq(bit), bit)?])?)
+}
+
+/// Holds when the first argument is this number.
+fn first(number: u32) -> Result<SeccompRule, Failed> {
+    Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Dword, Op::Eq, number.into())?])?)
 }
 
 fn install(rules: Rules, listed: SeccompAction, all_else: SeccompAction) -> Result<(), Failed> {

@@ -9,6 +9,7 @@ use std::path::Path;
 use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
+use rustix::process::{Resource, getppid, getrlimit, prlimit};
 
 use super::*;
 
@@ -50,6 +51,7 @@ fn attempts(directory: &Path) -> Vec<(&'static str, bool)> {
         ("own program", copied.is_ok_and(|status| status.success()) && Command::new(&program).status().is_ok()),
         ("socket", std::os::unix::net::UnixListener::bind(in_directory("socket")).is_ok()),
         ("other port", std::net::TcpListener::bind("127.0.0.1:39911").is_ok()),
+        ("other numbers", other_numbers()),
         ("any port", std::net::TcpListener::bind("127.0.0.1:0").is_ok()),
     ];
     for name in ["device", "file", "socket", "program"] {
@@ -57,6 +59,15 @@ fn attempts(directory: &Path) -> Vec<(&'static str, bool)> {
     }
     let _ = std::fs::remove_file(outside);
     tried
+}
+
+/// Whether a call is let through by the number that it has for programs with pointers of 32 bits: most kernels have no
+/// such numbers, and say so.
+#[allow(unsafe_code, reason = "no crate makes calls by such numbers")]
+fn other_numbers() -> bool {
+    // SAFETY: by either number it asks for the process' own id.
+    let answer = unsafe { libc::syscall(libc::SYS_getpid | 0x4000_0000) };
+    answer >= 0 || io::Error::last_os_error().raw_os_error() == Some(libc::ENOSYS)
 }
 
 /// In a thread that ends with it: a namespace of its own must not stay.
@@ -112,7 +123,7 @@ fn is_root() -> bool {
 fn what_runs_guests_can_do_its_work_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let said = run("guests_entry", place.path());
-    for name in ["mount", "namespace", "device", "system file", "own program", "other port"] {
+    for name in ["mount", "namespace", "device", "system file", "own program", "other port", "other numbers"] {
         assert!(said.contains(&format!("tried {name}: refused")), "{name}:\n{said}");
     }
     for name in ["own file", "renaming", "thread", "system program", "itself", "socket", "any port"] {
@@ -129,7 +140,7 @@ fn what_runs_guests_can_do_its_work_and_nothing_else() {
 
     // Not confined, the same attempts go well, but for what takes root.
     let said = run("unconfined_entry", place.path());
-    for name in ["own program", "other port"] {
+    for name in ["own program", "other port", "other numbers"] {
         assert!(said.contains(&format!("tried {name}: possible")), "{name}:\n{said}");
     }
     if is_root() {
@@ -143,6 +154,9 @@ fn what_runs_guests_can_do_its_work_and_nothing_else() {
 fn compiler_entry() {
     let Some(directory) = directory() else { return };
     let pipe = rustix::pipe::pipe().unwrap();
+    let (parent, own) = (getppid().unwrap(), getrlimit(Resource::Core));
+    // As long as nothing is given up.
+    assert!(!is_root() || prlimit(Some(parent), Resource::Core, own).is_ok());
     compiler(Bounds { memory: 256 << 20, cpu: 60, output: 1 << 20, waits: true }).unwrap();
     let tried = [
         ("read", std::fs::read("/etc/hostname").is_ok() || std::fs::read_dir("/").is_ok()),
@@ -156,6 +170,9 @@ fn compiler_entry() {
             std::net::TcpStream::connect("127.0.0.1:1").is_err_and(|e| e.kind() == io::ErrorKind::ConnectionRefused),
         ),
         ("program", Command::new("/bin/true").status().is_ok()),
+        ("others' limits", prlimit(Some(parent), Resource::Core, own).is_ok()),
+        ("others' ends", rustix::process::test_kill_process(parent).is_ok()),
+        ("own limits", getrlimit(Resource::Core).maximum == Some(0)),
         ("memory", reserve(512 << 20)),
         ("a little memory", reserve(64 << 20)),
         ("thread", std::thread::spawn(|| ()).join().is_ok()),
@@ -176,10 +193,10 @@ fn reserve(bytes: usize) -> bool {
 fn what_compiles_can_compute_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let said = run("compiler_entry", place.path());
-    for name in ["read", "write", "socket", "network", "program", "memory"] {
+    for name in ["read", "write", "socket", "network", "program", "memory", "others' limits", "others' ends"] {
         assert!(said.contains(&format!("tried {name}: refused")), "{name}:\n{said}");
     }
-    for name in ["a little memory", "thread", "descriptor"] {
+    for name in ["a little memory", "thread", "descriptor", "own limits"] {
         assert!(said.contains(&format!("tried {name}: possible")), "{name}:\n{said}");
     }
 }
