@@ -69,9 +69,11 @@ fn seconds(time: Duration) -> String {
 }
 
 /// The table of limits as the sources have it. A new limit does not compile here until it has a row.
+#[expect(clippy::too_many_lines, reason = "a table")]
 fn limits() -> Vec<(&'static str, String)> {
     let Limits {
         memory,
+        memory_total,
         cpu,
         wall,
         calls,
@@ -96,6 +98,7 @@ fn limits() -> Vec<(&'static str, String)> {
     assert_eq!(JobLimits::default().running, jobs, "the two defaults of one limit");
     let mut all = vec![
         ("memory of an instance, all memories together", bytes(memory)),
+        ("memory of all calls together, and of idle instances", bytes(memory_total)),
         ("CPU time of a call", seconds(cpu)),
         ("wall time: reading / changing call", format!("{} / {}", seconds(read), seconds(change))),
         (

@@ -15,8 +15,9 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 29] = [
+const PROOFS: [(&str, &str, &str); 30] = [
     ("memory", "tests/limits.rs", "memory"),
+    ("memory_total", "tests/limits.rs", "memory_of_all_calls"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
     ("read", "tests/limits.rs", "reading_without_end"),
     ("change", "tests/limits.rs", "waiting_without_end"),
@@ -189,6 +190,30 @@ async fn loading_without_end() {
 async fn memory() {
     let options = Options::default().limit("memory", "16MiB");
     runs_into(options, "allocate 64", Code::Unavailable, "wanted more memory").await;
+}
+
+#[tokio::test]
+async fn memory_of_all_calls() {
+    // Room for two calls that hold 20 MiB each, and not for a third.
+    let host = TestHost::start(Guest::TESTER, Options::default().limit("memory-total", "56MiB")).await;
+    let mut held = JoinSet::new();
+    for name in ["a", "b"] {
+        host.instruct("create-volume", name, &format!("allocate 20 then hold {name}")).await;
+        let mut client = host.controller().await;
+        held.spawn(async move { client.create_volume(requests::create(name)).await });
+        host.log.wait(&format!("holding {name}"), 1).await;
+    }
+    host.instruct("create-volume", "c", "allocate 20").await;
+    let mut client = host.controller().await;
+    let status = refused(soon(client.create_volume(requests::create("c"))).await);
+    expect(&status, Code::Unavailable, "calls together want more memory");
+    host.create(&["small"]).await;
+    host.open("a").await;
+    host.open("b").await;
+    while let Some(ended) = held.join_next().await {
+        ended.unwrap().expect("it stayed within the limit");
+    }
+    host.create(&["c"]).await;
 }
 
 #[tokio::test]

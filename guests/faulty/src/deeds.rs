@@ -29,6 +29,10 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
             std::thread::sleep(Duration::from_hours(1));
         },
         "allocate" => allocate(number),
+        "hold" => {
+            allocate(number);
+            std::thread::sleep(Duration::from_hours(1));
+        }
         "recurse" => {
             black_box(deeper(number));
         }

@@ -22,7 +22,9 @@ impl CallEnd {
             None | Some(CallError::Refused(_)) => Self::Well,
             Some(CallError::BadAnswer(_)) => Self::Bad,
             Some(CallError::Fault(fault)) => match fault.kind {
-                FaultKind::Pool | FaultKind::Directory | FaultKind::Drained | FaultKind::Host => Self::Apart,
+                FaultKind::Pool | FaultKind::Together | FaultKind::Directory | FaultKind::Drained | FaultKind::Host => {
+                    Self::Apart
+                }
                 FaultKind::Trap
                 | FaultKind::Stack
                 | FaultKind::Cpu

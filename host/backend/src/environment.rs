@@ -16,6 +16,7 @@ use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
+use drivebay_sandbox::limiter::MemoryInUse;
 use drivebay_sandbox::store::{Surroundings, View};
 use drivebay_state::{Namespace, Quota, Store};
 
@@ -72,6 +73,7 @@ pub(super) fn most_open(config: &BackendConfig) -> usize {
 /// What the views of one generation share.
 pub(super) struct Shared {
     pub lane: Arc<Lane>,
+    pub memory: MemoryInUse,
     pub files: Files,
     pub egress: Arc<Egress>,
 }
@@ -98,6 +100,7 @@ pub(super) fn surroundings(
         egress: Arc::clone(&shared.egress),
         node: environment.node.clone().filter(|_| config.grants.node && view == View::Full),
         lane: Arc::clone(&shared.lane),
+        memory: shared.memory.clone(),
         host_id: environment.store.store_id().to_owned(),
         node_id: config.node_id.clone(),
         limits: config.limits.clone(),

@@ -19,6 +19,7 @@ use drivebay_files::descriptors::OpenFiles;
 use drivebay_observe::text::tame;
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::lane::{Lane, Movable};
+use drivebay_sandbox::limiter::MemoryInUse;
 use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::store::View;
 
@@ -100,7 +101,7 @@ async fn look(
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;
-    let shared = Shared { lane, files, egress: egress(&config, "check".to_owned())? };
+    let shared = Shared { lane, memory: MemoryInUse::default(), files, egress: egress(&config, "check".to_owned())? };
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     loader::check_types(&mut live, &exports)?;

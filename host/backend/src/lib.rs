@@ -57,6 +57,7 @@ use drivebay_files::Drained;
 use drivebay_observe::metrics::{CallMeter, Metered};
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::lane::Lane;
+use drivebay_sandbox::limiter::MemoryInUse;
 
 /// A backend while the host runs.
 #[derive(Debug)]
@@ -69,6 +70,8 @@ pub struct Backend {
     pub health: Health,
     /// Where its guests wait for disks and compute for long.
     pub lane: Arc<Lane>,
+    /// What its calls hold; all generations share it.
+    memory: MemoryInUse,
     config: ArcSwap<BackendConfig>,
     calls: CallMeter,
     /// How many calls are under way, on all generations together.
@@ -106,6 +109,7 @@ impl Backend {
             locks: LockTable::new(),
             health: Health::new(),
             lane: Lane::new(&config.name),
+            memory: MemoryInUse::default(),
             calls: CallMeter::new(&config.name, Method::ALL.len()),
             budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),

@@ -89,8 +89,10 @@ const fn refused(family: Family, code: RefusalCode) -> Code {
 
 const fn faulted(family: Family, kind: FaultKind) -> Code {
     match (kind, family) {
-        // The operator can put a directory back, so that a read is worth repeating as well.
-        (FaultKind::Pool, _) | (FaultKind::Directory, Family::Changing | Family::Reading) => Code::Unavailable,
+        // A directory can be put back, and other calls end, so that a read is worth repeating as well.
+        (FaultKind::Pool, _) | (FaultKind::Directory | FaultKind::Together, Family::Changing | Family::Reading) => {
+            Code::Unavailable
+        }
         (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
         (_, Family::Replication) => Code::Unknown,
         (_, Family::Changing) => Code::Unavailable,

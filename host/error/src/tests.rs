@@ -10,12 +10,13 @@ use drivebay_contract::{BadAnswer, Interface, Invalid};
 
 const FAMILIES: [Family; 3] = [Family::Changing, Family::Reading, Family::Replication];
 
-const FAULTS: [FaultKind; 14] = [
+const FAULTS: [FaultKind; 15] = [
     FaultKind::Trap,
     FaultKind::Stack,
     FaultKind::Cpu,
     FaultKind::Wall,
     FaultKind::Memory,
+    FaultKind::Together,
     FaultKind::Tables,
     FaultKind::Crossing,
     FaultKind::Handles,

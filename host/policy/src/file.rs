@@ -270,6 +270,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
     let count = || text.parse::<usize>().ok().filter(|n| *n > 0).ok_or("write a number greater than 0");
     match key {
         "memory" => limits.memory = units::size(text)?,
+        "memory-total" => limits.memory_total = units::size(text)?,
         "cpu" => limits.cpu = units::time(text)?,
         "read-time" => limits.wall.read = units::time(text)?,
         "change-time" => limits.wall.change = units::time(text)?,

@@ -13,6 +13,10 @@ pub struct Limits {
     /// Bytes of all linear memories of one instance together. 64 MiB: a Rust or Go backend needs 1
     /// to 4, a Python one 13.
     pub memory: u64,
+    /// Bytes of memory of all instances of the backend together, idle ones that are used again included. 1 GiB: so many
+    /// calls at once as the default allows take 8 MiB each; a Python backend has room for 78 of them.
+    #[serde(default = "memory_total")]
+    pub memory_total: u64,
     /// CPU time of one call. 10 s: what computes longer does not belong in a call.
     pub cpu: Duration,
     /// Wall time by kind of call.
@@ -66,6 +70,10 @@ const fn compile_time() -> Duration {
     Duration::from_mins(5)
 }
 
+const fn memory_total() -> u64 {
+    1024 * MIB
+}
+
 const fn open_files() -> usize {
     1024
 }
@@ -96,6 +104,7 @@ impl Default for Limits {
     fn default() -> Self {
         Self {
             memory: 64 * MIB,
+            memory_total: memory_total(),
             cpu: Duration::from_secs(10),
             wall: WallLimits::default(),
             calls: 128,

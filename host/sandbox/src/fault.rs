@@ -21,6 +21,8 @@ pub enum FaultKind {
     Wall,
     /// It wanted more memory than `limits.memory`.
     Memory,
+    /// It wanted more memory than all calls of its backend together may hold: `limits.memory-total`.
+    Together,
     /// It wanted more table elements than allowed.
     Tables,
     /// It moved more data across the boundary than allowed.
@@ -51,6 +53,7 @@ impl FaultKind {
             Self::Cpu => "cpu-time",
             Self::Wall => "wall-time",
             Self::Memory => "memory",
+            Self::Together => "memory-total",
             Self::Tables => "tables",
             Self::Crossing => "crossing",
             Self::Handles => "handles",
@@ -71,6 +74,7 @@ impl FaultKind {
             Self::Cpu => "the backend used up its CPU time for one call",
             Self::Wall => "the backend took longer than a call may take",
             Self::Memory => "the backend wanted more memory than it is allowed",
+            Self::Together => "the backend's calls together want more memory than they are allowed; try again later",
             Self::Tables => "the backend wanted larger tables than it is allowed",
             Self::Crossing => "the backend moved more data than it is allowed",
             Self::Handles => "the backend held more handles than it is allowed",
@@ -133,6 +137,7 @@ fn classify(error: &wasmtime::Error) -> FaultKind {
     if let Some(hit) = error.downcast_ref::<LimitHit>() {
         return match hit {
             LimitHit::Memory(_) => FaultKind::Memory,
+            LimitHit::Together(_) => FaultKind::Together,
             LimitHit::Tables(_) => FaultKind::Tables,
             LimitHit::Crossing(_) => FaultKind::Crossing,
         };

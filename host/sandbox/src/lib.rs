@@ -12,7 +12,7 @@ pub mod fault;
 pub mod imports;
 pub mod instance;
 pub mod lane;
-mod limiter;
+pub mod limiter;
 mod linker;
 mod load_error;
 pub mod loading;

@@ -14,7 +14,7 @@ use super::imports::filesystem::{FileSystemView, Waiting};
 use super::imports::http::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
 use super::lane::Lane;
-use super::limiter::Limiter;
+use super::limiter::{Limiter, MemoryInUse};
 use super::meter::Meter;
 use drivebay_egress::Egress;
 use drivebay_files::Files;
@@ -46,6 +46,8 @@ pub struct Surroundings {
     pub node: Option<Node>,
     /// Where its guests wait and compute for long; the backend's, shared by all its generations.
     pub lane: Arc<Lane>,
+    /// What its instances hold; the backend's as well.
+    pub memory: MemoryInUse,
     /// Names this host among those that share storage.
     pub host_id: String,
     /// The operator's name for this node.
@@ -96,7 +98,7 @@ impl HostState {
         table.set_max_capacity(around.limits.handles);
         Self {
             wasi: wasi(around, &current),
-            limiter: Limiter::new(&around.limits),
+            limiter: Limiter::new(&around.limits, &around.memory),
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
             http_fields: http::fields(),

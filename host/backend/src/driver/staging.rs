@@ -102,7 +102,12 @@ impl Driver {
         };
         self.engine = Some((config.limits.clone(), loader.clone()));
         let egress = environment::egress(config, number.to_string())?;
-        let shared = environment::Shared { lane: Arc::clone(&self.backend.lane), files, egress };
+        let shared = environment::Shared {
+            lane: Arc::clone(&self.backend.lane),
+            memory: self.backend.memory.clone(),
+            files,
+            egress,
+        };
         let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);
         Ok(Staging { loader, cache: self.environment.cache.clone(), look, around, trust })

@@ -7,7 +7,7 @@ use tonic::Code;
 use super::model::{Act, Attack, Guest, Module, Sign};
 use super::place::SECRET;
 
-use Act::{Blocks, Create, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
+use Act::{Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
 use Code::{DeadlineExceeded, Internal, Unavailable};
 use Guest::{Does, Starts};
 use Module::{Additions, Functions, Loop, Memories, Nested, Table};
@@ -39,6 +39,8 @@ macro_rules! attacks {
 attacks! {
     "memory" "a gigabyte in one memory" "memory"
         Does("create", "allocate 1024") => Create, Fails(Unavailable, MEMORY);
+    "together" "five calls that hold 28 MiB each" "memory-total"
+        Does("create", "hold 28") => Crowd, Fails(Unavailable, "calls together want more memory");
     "memories" "two more modules with a memory of 24 MiB each" "memory"
         Starts(Memories(2, 384)) => Nothing, Logged("wanted more memory");
     "nested" "components three deep, each with a memory of 14 MiB" "memory"

@@ -105,7 +105,8 @@ pub(super) async fn act(act: Act, channel: &Channel, patience: Duration) -> Resu
         }
         Act::Blocks => blocks(channel, patience).await,
         Act::Series => series(channel, patience).await,
-        Act::Flock => flock(channel, patience).await,
+        Act::Flock => at_once(channel, patience, 32).await,
+        Act::Crowd => at_once(channel, patience, 5).await,
         Act::Race => race(channel, patience).await,
         Act::Publish | Act::Freeze | Act::Nothing => Ok(()),
     }
@@ -140,14 +141,13 @@ async fn series(channel: &Channel, patience: Duration) -> Result<(), Status> {
     answer
 }
 
-/// Many calls that hang, on objects of their own; the answer to one more.
-async fn flock(channel: &Channel, patience: Duration) -> Result<(), Status> {
-    let hanging = (0..32).map(|n| {
+/// So many calls that hang, on objects of their own; the answer to the first that is not let.
+async fn at_once(channel: &Channel, patience: Duration, calls: usize) -> Result<(), Status> {
+    let hanging = (0..calls).map(|n| {
         let mut client = ControllerClient::new(channel.clone());
         async move { client.create_volume(timed(create(&format!("bad-{n}")), patience)).await.map(drop) }
     });
     let ended = futures_util::future::join_all(hanging).await;
-    // Most were refused at once.
     let refused = |end: &Result<(), Status>| end.as_ref().is_err_and(|status| status.code() == Code::Unavailable);
     ended.into_iter().find(refused).unwrap_or(Ok(()))
 }

@@ -11,6 +11,7 @@ use drivebay_observe::drill::Defence;
 /// only for those that are to run into it.
 const NUMBERS: &[(&str, &str, &str)] = &[
     ("memory", "32MiB", "1GiB"),
+    ("memory-total", "96MiB", "100GiB"),
     ("table-elements", "20000", "300000"),
     ("cpu", "300ms", "1h"),
     ("read-time", "1s", "1h"),

@@ -56,6 +56,8 @@ pub(super) enum Act {
     Series,
     /// More bad calls at once than are allowed, then a read.
     Flock,
+    /// A few calls at once that hold what they take until they are ended; the answer to the first that is refused.
+    Crowd,
     /// Two calls that race.
     Race,
     /// A create in a network of its own.
@@ -98,7 +100,7 @@ impl Attack {
     pub(super) fn meant(&self) -> Vec<&'static str> {
         match self.by {
             // Calls that hang for the whole of a time take part in it.
-            "calls" => vec!["change-time"],
+            "calls" | "memory-total" => vec!["change-time"],
             // The host that meets attack after attack. How it loads and compiles is not timed there.
             "" => vec!["cpu", "read-time", "change-time", "probe-time", "step-time", "recovery-time"],
             by => vec![by],

@@ -21,6 +21,7 @@ use wasmtime_wasi::{FsPerms, WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 
 use super::*;
 use crate::lane::Movable;
+use crate::limiter::MemoryInUse;
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{Access, Directories, DirectoryGrant, JobLimits, Jobs, Programs, View};
 use drivebay_policy::limits::Limits;
@@ -173,7 +174,7 @@ fn ours(pool: &Path, write: bool, lane: &Arc<Lane>) -> Ours {
     Ours {
         files: Files::new(directories, jobs, OpenFiles::new(64), View::Active),
         table: ResourceTable::new(),
-        limiter: Limiter::new(&Limits::default()),
+        limiter: Limiter::new(&Limits::default(), &MemoryInUse::default()),
         waiting: Waiting { lane: Arc::clone(lane), meter: Meter::new() },
     }
 }
