@@ -42,6 +42,16 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "clock" => loop {
             black_box(std::time::SystemTime::now());
         },
+        "commit" => return Ok(Commit::new().put("kept", vec![1; 4_096]).run()?),
+        "commits" => commits(),
+        "look" => return looked(),
+        "reads" => loop {
+            looked()?;
+        },
+        "writes" => return writes(),
+        "names" => return paths::names(number),
+        "files" => return paths::files(number),
+        "streams" => return paths::streams(number),
         "cross" => return cross(),
         "log" => (0..number).for_each(|line| log::info("flood", format!("{line} {}", "x".repeat(1_000)))),
         "stdout" => return stdout(number),
@@ -98,6 +108,38 @@ fn cross() -> Result<()> {
     Commit::new().put("crossing", vec![0; MIB / 2]).run()?;
     loop {
         black_box(state::get("crossing")?);
+    }
+}
+
+/// Commits as large as they can be, one after the other.
+fn commits() -> ! {
+    let value = vec![1; MIB - 1_024];
+    loop {
+        let mut commit = Commit::new();
+        for n in 0..3 {
+            commit = commit.put(format!("large/{n}"), value.clone());
+        }
+        // Refused, there is another try.
+        let _ = black_box(commit.run());
+    }
+}
+
+/// What a well-behaved backend does with a file of its own.
+fn looked() -> Result<()> {
+    std::fs::read("/data/file").map(drop).map_err(|error| Error::internal(error.to_string()))
+}
+
+/// Writes a file of 64 MiB and takes it away, over and over.
+fn writes() -> Result<()> {
+    let piece = vec![1; MIB];
+    loop {
+        let written = std::fs::File::create("/data/written").and_then(|mut file| {
+            for _ in 0..64 {
+                file.write_all(&piece)?;
+            }
+            file.sync_all()
+        });
+        written.map_err(|error| Error::internal(error.to_string()))?;
     }
 }
 

@@ -24,6 +24,37 @@ pub(crate) fn read(path: &str) -> Result<()> {
     }
 }
 
+/// Opens so many files at once.
+pub(crate) fn files(count: u64) -> Result<()> {
+    let mut held = Vec::new();
+    for n in 0..count {
+        match std::fs::File::create(format!("/data/open-{n}")) {
+            Ok(file) => held.push(file),
+            Err(error) => return Err(Error::permission_denied(format!("kept in: {} are open: {error}", held.len()))),
+        }
+    }
+    got("files open at once", Ok::<_, std::io::Error>(held.len()))
+}
+
+/// Makes so many names in a directory, and lists them over and over.
+pub(crate) fn names(count: u64) -> Result<()> {
+    let failed = |error: std::io::Error| Error::internal(error.to_string());
+    std::fs::create_dir_all("/data/many").map_err(failed)?;
+    for n in 0..count {
+        std::fs::File::create(format!("/data/many/{n}")).map_err(failed)?;
+    }
+    loop {
+        std::fs::read_dir("/data/many").map_err(failed)?.for_each(drop);
+    }
+}
+
+/// Lists a directory so many times at once.
+pub(crate) fn streams(count: u64) -> Result<()> {
+    let begun = |_| std::fs::read_dir("/data").and_then(|mut names| names.next().transpose().map(|_| names));
+    let held: std::io::Result<Vec<_>> = (0..count).map(begun).collect();
+    got("streams open at once", held)
+}
+
 /// A hard link in the grant to what lies outside, and a look through it.
 pub(crate) fn hard_link(outside: &str) -> Result<()> {
     let path = "/data/hard";

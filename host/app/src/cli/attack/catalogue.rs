@@ -8,7 +8,7 @@ use super::model::{Act, Attack, Guest, Module, Sign};
 use super::place::SECRET;
 
 use Act::{Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
-use Code::{DeadlineExceeded, Internal, Unavailable};
+use Code::{DeadlineExceeded, Internal, PermissionDenied, Unavailable};
 use Guest::{Does, Starts};
 use Module::{Additions, Functions, Loop, Memories, Nested, Table};
 use Sign::{Arrive, Copies, Fails, KeptIn, Logged, Short, Silent, Stores, Thaws, Unheard};
@@ -153,6 +153,14 @@ attacks! {
         Does("create", "trap") => Series, Fails(Unavailable, "call after call");
     "flock" "more calls that hang than are allowed" "calls"
         Does("create", "sleep") => Flock, Fails(Unavailable, "too many calls");
+    "open-files" "48 files open at once" "open-files"
+        Does("create", "files 48") => Create, Fails(PermissionDenied, "kept in");
+    "streams" "2,000 streams of a directory's names at once" "handles"
+        Does("create", "streams 2000") => Create, Fails(Unavailable, "held more handles");
+    "fifo" "a read of a FIFO that nobody writes to" "kinds"
+        Does("create", "read /data/fifo") => Create, Fails(PermissionDenied, "kept in");
+    "fifo-write" "a write to a FIFO that nobody reads" "kinds"
+        Does("create", "write /data/fifo") => Create, Fails(PermissionDenied, "kept in");
     "log" "2 MB of log lines" "log-rate"
         Does("create", "log 2000") => Create, Short(200_000);
     "stdout" "2 MB on stdout" "log-rate"

@@ -1,5 +1,6 @@
 //! What the clients of an attack do: the calls, and what they look at with their own eyes. Judges nothing.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
@@ -53,6 +54,49 @@ pub(super) fn create(name: &str) -> CreateVolumeRequest {
 /// When it does not.
 pub(super) async fn good(channel: &Channel) -> Result<(), Status> {
     ControllerClient::new(channel.clone()).create_volume(timed(create("good"), PATIENCE)).await.map(drop)
+}
+
+/// A call of a well-behaved backend that does this.
+///
+/// # Errors
+/// When it does not.
+pub(super) async fn does(channel: &Channel, deed: &str) -> Result<(), Status> {
+    let mut request = create("good");
+    request.parameters = [("deed".to_owned(), deed.to_owned())].into();
+    ControllerClient::new(channel.clone()).create_volume(timed(request, PATIENCE)).await.map(drop)
+}
+
+/// A volume that is published at a path of its own, and unpublished.
+#[derive(Debug, Clone)]
+pub(super) struct PublishedAt {
+    volume: String,
+    path: PathBuf,
+}
+
+impl PublishedAt {
+    pub(super) fn new(place: &Place, name: &str) -> Self {
+        Self { volume: format!("id-{name}"), path: place.at("pods").join(name) }
+    }
+
+    /// # Errors
+    /// When it is not published.
+    pub(super) async fn publish(&self, channel: &Channel) -> Result<(), Status> {
+        let request = NodePublishVolumeRequest {
+            volume_id: self.volume.clone(),
+            target_path: self.path.display().to_string(),
+            volume_capability: Some(capability()),
+            ..NodePublishVolumeRequest::default()
+        };
+        NodeClient::new(channel.clone()).node_publish_volume(timed(request, PATIENCE)).await.map(drop)
+    }
+
+    /// # Errors
+    /// When it stays published.
+    pub(super) async fn unpublish(&self, channel: &Channel) -> Result<(), Status> {
+        let (volume_id, target_path) = (self.volume.clone(), self.path.display().to_string());
+        let request = NodeUnpublishVolumeRequest { volume_id, target_path };
+        NodeClient::new(channel.clone()).node_unpublish_volume(timed(request, PATIENCE)).await.map(drop)
+    }
 }
 
 /// A call that its client gives up after so long: what goes on longer is not contained.
@@ -171,19 +215,10 @@ pub(super) async fn publish(
     left: &mut Vec<String>,
 ) -> Result<Result<(), Status>> {
     let (theirs, ours) = (place.at("pods/neighbours"), place.at("pods/target"));
-    let volume = |volume_id: &str, path: &std::path::Path| NodePublishVolumeRequest {
-        volume_id: volume_id.to_owned(),
-        target_path: path.display().to_string(),
-        volume_capability: Some(capability()),
-        ..NodePublishVolumeRequest::default()
-    };
-    let end = |volume_id: &str, path: &std::path::Path| NodeUnpublishVolumeRequest {
-        volume_id: volume_id.to_owned(),
-        target_path: path.display().to_string(),
-    };
-    let (mut good, mut bad) = (NodeClient::new(neighbour.clone()), NodeClient::new(channel.clone()));
-    good.node_publish_volume(timed(volume("id-good", &theirs), PATIENCE)).await?;
-    let answer = bad.node_publish_volume(timed(volume("id-bad", &ours), PATIENCE)).await.map(drop);
+    let good = PublishedAt { volume: "id-good".to_owned(), path: theirs.clone() };
+    let bad = PublishedAt { volume: "id-bad".to_owned(), path: ours.clone() };
+    good.publish(neighbour).await?;
+    let answer = bad.publish(channel).await;
     let held = place.holds();
     let (own, other) = (format!("a mount at {}", theirs.display()), format!("a mount at {}", ours.display()));
     if !held.contains(&own) {
@@ -197,10 +232,8 @@ pub(super) async fn publish(
         // Whatever is there now was let in.
         _ => left.extend(held.into_iter().filter(|what| *what != own && *what != other)),
     }
-    for (client, request, whose) in
-        [(&mut bad, end("id-bad", &ours), "attacker's"), (&mut good, end("id-good", &theirs), "neighbour's")]
-    {
-        if let Err(status) = client.node_unpublish_volume(timed(request, PATIENCE)).await {
+    for (at, channel, whose) in [(&bad, channel, "attacker's"), (&good, neighbour, "neighbour's")] {
+        if let Err(status) = at.unpublish(channel).await {
             left.push(format!("the {whose} volume cannot be unpublished: {status}"));
         }
     }

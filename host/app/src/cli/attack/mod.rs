@@ -15,6 +15,7 @@ mod place;
 mod process;
 mod rounds;
 mod scene;
+mod storm;
 #[cfg(test)]
 mod tests;
 mod times;
@@ -33,6 +34,7 @@ use self::lasting::Lasting;
 use self::limits::Without;
 use self::model::Attack;
 use self::place::Stage;
+use self::storm::Storm;
 use super::admin::table;
 use super::part::STAGE;
 use super::{Exit, asked_to_stop, print, say};
@@ -50,7 +52,9 @@ const EXAMPLES: &str =
     "Each attack has a host process of its own. It is contained when its client and the log saw what must be seen, \
 nothing outside of its grants was reached, the neighbour's client saw nothing, and the host ended well when told to. \
 Then one more host meets all that can be told to a host that goes on, as often as --rounds says; what that cost its \
-neighbour, and what it held afterwards, is told as figures.
+neighbour, and what it held afterwards, is told as figures. Before, backends of a host with the limits that hosts are
+released with take all they can, one kind of work after the other, while the neighbour commits, reads files and publishes:
+the p99 of its calls must stay within three times that in peace, which is judged (the best of three measurements).
 
 Exit status: 0 all contained (with `--without every`: none), 1 one is not, 2 wrong usage.
 
@@ -86,6 +90,8 @@ struct Report {
     contained: usize,
     /// What the host that went on showed.
     lasting: Option<Lasting>,
+    /// What the neighbour noticed at the released limits.
+    storm: Option<Storm>,
 }
 
 /// Runs the attacks and tells what became of them.
@@ -143,7 +149,8 @@ fn chosen(args: &Args) -> Result<Chosen> {
 async fn play(args: &Args, guest: &'static [u8], chosen: &Chosen) -> Result<Report> {
     let unique = getrandom::u64().context("the system gives no random number")?;
     let root = std::env::temp_dir().join(format!("{STAGE}{unique:016x}"));
-    let mut stage = Stage { root: root.clone(), guest: guest.to_vec(), without: Without::Nothing, code: None };
+    let mut stage =
+        Stage { root: root.clone(), guest: guest.to_vec(), without: Without::Nothing, code: None, as_released: false };
     // Hosts are in process groups of their own, and hear of no Ctrl-C; those under way end with what is dropped here.
     let played = tokio::select! {
         played = scenes(args, chosen, &mut stage) => played,
@@ -166,6 +173,7 @@ async fn scenes(args: &Args, chosen: &Chosen, stage: &mut Stage) -> Result<Repor
     let (waited, rest) = tokio::join!(futures_util::future::join_all(slow.iter().map(one)), async {
         let is_whole = args.only.is_empty() && args.without.is_none() && args.rounds > 0;
         // While little else is at work here: the neighbour's calls are timed.
+        let storm = if is_whole { Some(storm::play(stage).await?) } else { None };
         let survivor = if is_whole { Some(rounds::play(stage, args.rounds).await?) } else { None };
         let rest = async {
             match survivor {
@@ -175,13 +183,13 @@ async fn scenes(args: &Args, chosen: &Chosen, stage: &mut Stage) -> Result<Repor
         };
         let tried = stream::iter(quick.iter().map(one)).buffered(AT_ONCE).collect::<Vec<Verdict>>();
         let (tried, lasting) = tokio::join!(tried, rest);
-        anyhow::Ok((tried, lasting?))
+        anyhow::Ok((tried, lasting?, storm))
     });
-    let (mut attacks, lasting) = rest?;
+    let (mut attacks, lasting, storm) = rest?;
     attacks.extend(waited);
     attacks.sort_by_key(|verdict| ALL.iter().position(|attack| attack.id == verdict.id));
     let contained = attacks.iter().filter(|verdict| verdict.contained == Some(true)).count();
-    Ok(Report { without: args.without.clone(), attacks, contained, lasting })
+    Ok(Report { without: args.without.clone(), attacks, contained, lasting, storm })
 }
 
 async fn one(stage: &Stage, attack: &'static Attack) -> Verdict {
@@ -204,7 +212,10 @@ fn tell(args: &Args, report: &Report) -> Exit {
     let wanted = if report.without.as_deref() == Some(EVERY) { 0 } else { tried };
     let skipped = report.attacks.iter().filter(|verdict| verdict.lost == SKIPPED).count();
     let is_known = tried + skipped == report.attacks.len();
-    let is_well = is_known && report.contained == wanted && report.lasting.as_ref().is_none_or(Lasting::is_well);
+    let is_well = is_known
+        && report.contained == wanted
+        && report.lasting.as_ref().is_none_or(Lasting::is_well)
+        && report.storm.as_ref().is_none_or(Storm::is_well);
     let exit = if is_well { Exit::Done } else { Exit::Failed };
     if args.json {
         match serde_json::to_string_pretty(report) {
@@ -230,6 +241,9 @@ fn tell(args: &Args, report: &Report) -> Exit {
     }
     for line in report.lasting.iter().flat_map(Lasting::lines) {
         print(&line);
+    }
+    if let Some(storm) = &report.storm {
+        print(&storm.line());
     }
     if skipped > 0 {
         print(&format!("{skipped} skipped: they need root"));

@@ -7,6 +7,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use rustix::fs::{CWD, FileType, Mode, mknodat};
 
 use super::limits::Without;
 use super::model::{Act, Attack, Guest};
@@ -32,12 +33,15 @@ pub(super) struct Stage {
     pub(super) without: Without,
     /// Compiled code of a run before, so that not every host compiles the same; none yet.
     pub(super) code: Option<PathBuf>,
+    /// Whether hosts have the limits that they are released with, and not those that are soon run into.
+    pub(super) as_released: bool,
 }
 
 /// Where one host has everything. Gone when it is dropped.
 pub(super) struct Place {
     pub(super) directory: PathBuf,
     pub(super) without: Without,
+    as_released: bool,
 }
 
 impl Drop for Place {
@@ -49,7 +53,8 @@ impl Drop for Place {
 
 impl Place {
     pub(super) fn new(stage: &Stage, attack: &Attack) -> Result<Self> {
-        let place = Self { directory: stage.root.join(attack.id), without: stage.without };
+        let place =
+            Self { directory: stage.root.join(attack.id), without: stage.without, as_released: stage.as_released };
         for directory in ["data/plain", "state", "pods", "elsewhere", "beside"] {
             std::fs::create_dir_all(place.at(directory))?;
         }
@@ -62,6 +67,7 @@ impl Place {
         for (link, to) in links {
             symlink(to, place.at("data").join(link))?;
         }
+        mknodat(CWD, place.at("data/fifo"), FileType::Fifo, Mode::RWXU, 0)?;
         if attack.by == "jobs" {
             std::fs::write(place.at("data/large"), vec![1; LARGE])?;
         }
@@ -100,6 +106,9 @@ impl Place {
                  [backend.drain]\ntime = \"4s\"\n[backend.grants]\n{}[backend.limits]\n",
                 self.grants(attack, name == "neighbour")
             )?;
+            if self.as_released {
+                continue;
+            }
             // The neighbour never runs into a time: what it sees is the attacker's doing.
             let meant = if name == "neighbour" { Vec::new() } else { attack.meant() };
             for (limit, value) in self.without.numbers(&meant) {

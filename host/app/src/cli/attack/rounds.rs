@@ -12,7 +12,7 @@ use tonic::transport::Channel;
 use super::catalogue::{ALL, PEACE};
 use super::clients;
 use super::lasting::{Lasting, ratio};
-use super::meter::{self, Calls};
+use super::meter::{self, Calls, Mix};
 use super::model::{Act, Attack, Guest};
 use super::place::{Place, Stage};
 use super::process::{Held, Process, client};
@@ -78,7 +78,7 @@ pub(super) async fn play(stage: &Stage, rounds: usize) -> Result<Survivor> {
     let host = Process::start(&place, None)?;
     let (neighbour, attacker) = (place.at("neighbour.sock"), client(&place.at("attacker.sock"), PATIENCE).await?);
     clients::ready(&attacker).await?;
-    let calm = meter::beside(neighbour.clone(), sleep(PEACEFUL)).await?;
+    let calm = meter::beside(neighbour.clone(), Mix::Plain, sleep(PEACEFUL)).await?;
     let before = settled(&host).await;
     configure(&place, &OTHERS)?;
     host.signal(Signal::HUP);
@@ -95,7 +95,7 @@ pub(super) async fn play(stage: &Stage, rounds: usize) -> Result<Survivor> {
             }
         };
         let all = async { drop(tokio::join!(calls.collect::<Vec<()>>(), swaps)) };
-        stormy = stormy.and(meter::beside(neighbour.clone(), all).await?);
+        stormy = stormy.and(meter::beside(neighbour.clone(), Mix::Plain, all).await?);
         held.push(settled(&host).await);
     }
     let (quiet, under) = (calm.p99(), stormy.p99());
