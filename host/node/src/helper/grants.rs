@@ -1,14 +1,16 @@
 //! The directories that a backend was given, and the way from its paths to open files.
 //!
-//! Owns the translation and its refusals. It must not keep directories open: that would make the
-//! operator's own mounts busy.
+//! Owns the translation and its refusals. The way to a granted directory is resolved once, when it is
+//! granted: a link that takes its place later leads nowhere, because a component that may write beside it
+//! could have put it there. It must not keep directories open: that would make the operator's own mounts
+//! busy.
 
 use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
-use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, stat};
+use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, DirectoryGrant};
 
@@ -25,8 +27,8 @@ pub(super) struct Image {
 
 impl Grants {
     /// Takes the operator's grants; refuses what could not be resolved later.
-    pub(super) fn new(directories: Vec<DirectoryGrant>) -> Result<Self, NodeError> {
-        for grant in &directories {
+    pub(super) fn new(mut directories: Vec<DirectoryGrant>) -> Result<Self, NodeError> {
+        for grant in &mut directories {
             let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
             if !guest || !grant.host.is_absolute() {
                 let message = format!(
@@ -35,6 +37,10 @@ impl Grants {
                     grant.guest
                 );
                 return Err(NodeError::new(ErrorCode::Invalid, message));
+            }
+            // One that is not there yet is meant as it is written.
+            if let Ok(resolved) = grant.host.canonicalize() {
+                grant.host = resolved;
             }
         }
         Ok(Self(directories))
@@ -63,10 +69,7 @@ impl Grants {
             let message = format!("{} is granted for reading only", grant.guest);
             return Err(NodeError::new(ErrorCode::NotAllowed, message));
         }
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let directory = rustix::fs::openat(CWD, &grant.host, flags, Mode::empty())
-            .map_err(|errno| NodeError::system(format!("opening {}", grant.host.display()), errno))?;
-        open_beneath(directory, relative, path)
+        open_beneath(open_resolved(&grant.host)?, relative, path)
     }
 
     /// The innermost grant that holds the path, and the rest of the path.

@@ -145,3 +145,53 @@ fn grants_that_could_not_be_resolved_are_refused() {
         assert_eq!(code(wait(site.node.register(BACKEND, vec![grant]))), Invalid, "{guest}");
     }
 }
+
+#[test]
+fn a_link_in_the_place_of_a_granted_directory_leads_nowhere() {
+    let site = Site::new();
+    let (outer, inner) = (site.path("pool"), site.path("pool/inner"));
+    fs::create_dir(&inner).unwrap();
+    fs::create_dir(site.path("secret")).unwrap();
+    for place in [inner.join("v.img"), site.path("secret/v.img")] {
+        File::create(place).unwrap().set_len(MIB).unwrap();
+    }
+    let grant = |host: &std::path::Path, guest: &str| DirectoryGrant {
+        host: host.to_owned(),
+        guest: guest.to_owned(),
+        write: true,
+    };
+    wait(site.node.register(BACKEND, vec![grant(&outer, "/pool"), grant(&inner, "/inner")])).unwrap();
+    // What a component that may write in the outer directory can do.
+    fs::rename(&inner, outer.join("away")).unwrap();
+    symlink("../secret", &inner).unwrap();
+    let caller = call("c", &[]);
+    let attached = wait(site.node.attach_image(&caller, "v", "/inner/v.img", Access::ReadWrite));
+    assert_eq!(code(attached), NotAllowed);
+    let target = site.pod("target");
+    let caller = call("c", &[(PathRole::Target, &target)]);
+    let source = BindSource::Granted("/inner/v.img".to_owned());
+    assert_eq!(code(wait(site.node.bind(&caller, "v", source, &target, Access::ReadWrite))), NotAllowed);
+    site.assert_clean();
+}
+
+#[test]
+fn the_operators_own_links_to_a_granted_directory_are_followed_once() {
+    let site = Site::new();
+    fs::create_dir(site.path("disk")).unwrap();
+    File::create(site.path("disk/v.img")).unwrap().set_len(MIB).unwrap();
+    symlink("disk", site.path("link")).unwrap();
+    let grant = DirectoryGrant { host: site.path("link"), guest: "/pool".to_owned(), write: true };
+    wait(site.node.register(BACKEND, vec![grant])).unwrap();
+    let attach = || wait(site.node.attach_image(&call("c", &[]), "v", "/pool/missing.img", Access::ReadWrite));
+    // The directory is reached, and what it does not hold is not there.
+    assert_eq!(code(attach()), NotFound);
+    fs::remove_file(site.path("link")).unwrap();
+    symlink("/", site.path("link")).unwrap();
+    assert_eq!(code(attach()), NotFound);
+    if is_root() {
+        let attached = wait(site.node.attach_image(&call("c", &[]), "v", "/pool/v.img", Access::ReadWrite));
+        attached.unwrap();
+        wait(site.node.detach_image(&call("c", &[]), "v")).unwrap();
+    }
+    site.assert_clean();
+}

@@ -5,6 +5,7 @@
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+use std::path::Path;
 
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
@@ -16,8 +17,8 @@ use crate::protocol::{Caller, PathRole};
 /// The kernel's limit for a path, in bytes.
 const LONGEST_PATH: usize = 4096;
 /// Not together with `O_NOFOLLOW`, which would open a last component that is a link, as a link.
-const NO_LINKS: ResolveFlags =
-    ResolveFlags::BENEATH.union(ResolveFlags::NO_SYMLINKS).union(ResolveFlags::NO_MAGICLINKS);
+const PLAIN: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
+const NO_LINKS: ResolveFlags = ResolveFlags::BENEATH.union(PLAIN);
 
 /// What a mount is attached to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -171,6 +172,13 @@ fn real_path(directory: &OwnedFd) -> Result<String, NodeError> {
         let message = format!("{} is not UTF-8", real.display());
         NodeError::new(ErrorCode::Unsupported, message)
     })
+}
+
+/// Opens a directory by its whole path, whose links were resolved before: what is a link by now leads nowhere.
+pub(crate) fn open_resolved(directory: &Path) -> Result<OwnedFd, NodeError> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat2(CWD, directory, flags, Mode::empty(), PLAIN)
+        .map_err(|errno| opening(&directory.display().to_string(), errno))
 }
 
 /// Opens a path beneath a directory without following any link.
