@@ -11,7 +11,7 @@ use drivebay_confine::InForce;
 use drivebay_egress::{Egress, Subject, TlsError};
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
-use drivebay_node::Node;
+use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::cache::CodeCache;
@@ -47,6 +47,16 @@ pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles)
     let grants: Vec<_> = grants.collect();
     let directories = Directories::new(&grants).map_err(|e| Refused::Surroundings(e.to_string()))?;
     Ok(Files::new(directories, jobs.clone(), open_files.clone(), files::View::Active))
+}
+
+/// What a backend's configuration allows of node work.
+pub fn permissions(config: &BackendConfig) -> Permissions {
+    let directories = config.grants.directories.iter().map(|grant| node::DirectoryGrant {
+        host: grant.host.clone(),
+        guest: grant.guest.clone(),
+        write: grant.write,
+    });
+    Permissions { directories: directories.collect() }
 }
 
 /// What a generation may send over HTTP; what it is looked at with and what it serves with share it.

@@ -40,7 +40,7 @@ pub use attached::Attached;
 pub use call_end::CallEnd;
 pub use component::{Component, digest_of};
 pub use driver::{Command, Control, Wait, start};
-pub use environment::Environment;
+pub use environment::{Environment, permissions};
 pub use facts::{FactError, Facts};
 pub use generation::{Generation, Lease};
 pub use health::{Health, Readiness};

@@ -9,7 +9,7 @@
 //! ext4 also needs `CAP_SYS_RESOURCE`.
 //!
 //! ```text
-//! host --"start", with two descriptors--> launcher --starts--> helper
+//! host --mandate, once; "start", with two descriptors--> launcher --starts, with the mandate sealed--> helper
 //! host: Node (client) --frames over a socketpair--> helper: dispatch --> ops --> system --> kernel
 //!                                                                         '--> engine --> book
 //! book = ledger (model) + journal (file)
@@ -23,8 +23,10 @@ mod error;
 mod frames;
 mod helper;
 mod launcher;
+mod permissions;
 mod process;
 mod protocol;
+mod sealed;
 
 #[cfg(test)]
 mod tests;
@@ -33,20 +35,19 @@ pub use client::{Launcher, MountRequest, Node};
 pub use error::{ErrorCode, NodeError};
 pub use helper::helper_main;
 pub use launcher::launcher_main;
+pub use permissions::{DirectoryGrant, Mandate, Permissions, PermissionsByName, ReadPermissions};
 pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
 pub use protocol::{
-    Access, Answer, BindSource, CallPath, Caller, DirectoryGrant, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load,
-    Operation, PathRole, Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
+    Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, Operation, PathRole,
+    Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
 };
 
-use std::path::Path;
 use std::sync::Arc;
 
 /// Starts the helper and returns the handle to it.
 ///
-/// `state_dir` is an existing directory that holds the ledger. The launcher was started while this process had
-/// its rights; this may be called after it has given them up. Nothing is recovered yet: call [`Node::recover`]
-/// before the first call of a backend.
-pub fn spawn(launcher: Launcher, state_dir: &Path) -> Result<Node, NodeError> {
-    Node::start(client::Launch::Through(Arc::new(launcher)), state_dir)
+/// The launcher was started, with what helpers may do, while this process had its rights; this may be called after
+/// it has given them up. Nothing is recovered yet: call [`Node::recover`] before the first call of a backend.
+pub fn spawn(launcher: Launcher) -> Result<Node, NodeError> {
+    Node::start(client::Launch::Through(Arc::new(launcher)))
 }

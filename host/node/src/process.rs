@@ -11,11 +11,11 @@ use rustix::io::Errno;
 
 use crate::error::{ErrorCode, NodeError};
 
-/// The hidden subcommand that turns the host's binary into the helper. Its one argument is the
-/// number of the inherited descriptor.
+/// The hidden subcommand that turns the host's binary into the helper. Its arguments are the numbers
+/// of two inherited descriptors: the socket's, and the mandate's.
 pub const HELPER_SUBCOMMAND: &str = "node-helper";
 
-/// The same for the launcher.
+/// The same for the launcher, which inherits a socket alone.
 pub const LAUNCHER_SUBCOMMAND: &str = "node-launcher";
 
 const SIG_BLOCK: c_int = 0;
@@ -36,18 +36,25 @@ pub(super) fn log(line: &str) {
     let _ = writeln!(std::io::stderr(), "{line}");
 }
 
-/// Takes over the descriptor that the host left for us; programs must not inherit it.
-#[allow(unsafe_code, reason = "a descriptor's number arrives as text; no crate can check its owner")]
+/// Takes over the socket that the host left for us; programs must not inherit it.
 pub(super) fn adopt(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
+    let socket = inherited(descriptor)?;
+    rustix::net::sockopt::socket_type(&socket)
+        .map_err(|errno| NodeError::system("taking over the node helper's socket", errno))?;
+    Ok(socket)
+}
+
+/// Takes over a descriptor that whoever started us left for us; programs must not inherit it.
+#[allow(unsafe_code, reason = "a descriptor's number arrives as text; no crate can check its owner")]
+pub(super) fn inherited(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
     if descriptor < 0 {
         return Err(NodeError::new(ErrorCode::Invalid, "the descriptor's number is negative"));
     }
-    // SAFETY: the host started this process with that descriptor open and nothing else here closes
-    // it; it is only borrowed for copying, and a number that is not open is refused by the system.
+    // SAFETY: this process was started with that descriptor open and nothing else here closes it; it
+    // is only borrowed for copying, and a number that is not open is refused by the system.
     let inherited = unsafe { BorrowedFd::borrow_raw(descriptor) };
-    let refused = |errno| NodeError::system("taking over the node helper's socket", errno);
+    let refused = |errno| NodeError::system("taking over what the node helper was left", errno);
     rustix::io::fcntl_setfd(inherited, rustix::io::FdFlags::CLOEXEC).map_err(refused)?;
-    rustix::net::sockopt::socket_type(inherited).map_err(refused)?;
     rustix::io::fcntl_dupfd_cloexec(inherited, 3).map_err(refused)
 }
 

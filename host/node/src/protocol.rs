@@ -3,11 +3,10 @@
 //! Owns the words only: no I/O and no decisions. Both ends are the same binary, so the frames need
 //! no compatibility; they are JSON because a trace of them must be readable.
 
-use std::path::PathBuf;
-
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
+use crate::permissions::Permissions;
 
 /// How long a freeze holds unless it is thawed before, in milliseconds.
 pub const FREEZE_HOLD_MS: u64 = 30_000;
@@ -41,17 +40,6 @@ pub enum EntryKind {
     Block,
     /// A frozen file system.
     Freeze,
-}
-
-/// A directory that the operator gives to a backend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DirectoryGrant {
-    /// The directory on the host.
-    pub host: PathBuf,
-    /// Where the component sees it, for example `/pool`.
-    pub guest: String,
-    /// Whether writing is granted.
-    pub write: bool,
 }
 
 /// Which field of the request a host path came from.
@@ -240,8 +228,9 @@ pub enum Operation {
     SetGroup { volume: String, target: String, group: u32 },
     /// Answers [`Answer::Entries`] of the caller's backend, or of one volume of it.
     ListEntries { volume: Option<String> },
-    /// Introduces the caller's backend; replaces its earlier grants.
-    Register { directories: Vec<DirectoryGrant> },
+    /// Reads what the operator allows the caller's backend by now, in the operator's own configuration. Answers
+    /// [`Answer::Permitted`].
+    Reread,
     /// The call was answered with success: what it stands on is kept from now on.
     Acknowledge { publication: Option<Publication> },
     /// The call failed: undoes what it made, and leaves what it found.
@@ -274,12 +263,8 @@ pub enum Answer {
     Recovered(RecoveryReport),
     /// What the helper holds.
     Load(Load),
-}
-
-/// The first frame from the host; it has the id 0.
-#[derive(Debug, Serialize, Deserialize)]
-pub(super) struct Hello {
-    pub(super) state_dir: PathBuf,
+    /// What the backend may do from now on.
+    Permitted(Permissions),
 }
 
 /// A request with the id that its reply will carry.
@@ -289,7 +274,7 @@ pub(super) struct Numbered {
     pub(super) request: Request,
 }
 
-/// The helper's reply.
+/// The helper's reply. One with the id 0 is no reply: the helper says why it cannot begin.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Reply {
     pub(super) id: u64,

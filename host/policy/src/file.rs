@@ -111,7 +111,9 @@ impl Config {
         let name = path.display().to_string();
         let text = std::fs::read_to_string(path)
             .map_err(|e| ConfigError { source_name: name.clone(), problems: vec![format!("cannot be read: {e}")] })?;
-        Self::parse(&name, &text)
+        let file = std::path::absolute(path)
+            .map_err(|e| ConfigError { source_name: name.clone(), problems: vec![format!("cannot be found: {e}")] })?;
+        Self::parse(&name, &text).map(|config| Self { file: Some(file), ..config })
     }
 
     /// Reads the text of a file called `name`.
@@ -160,7 +162,7 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, problems)).collect();
     unique(&backends, problems);
     overlaps(&backends, problems);
-    Config { host, backends }
+    Config { host, backends, file: None }
 }
 
 fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {

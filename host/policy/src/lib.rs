@@ -31,6 +31,8 @@ pub struct Config {
     pub host: HostConfig,
     /// The backends, in the order of the file; names are unique.
     pub backends: Vec<BackendConfig>,
+    /// The file that it was read from; none: it stood elsewhere, and stays as it is.
+    pub file: Option<PathBuf>,
 }
 
 /// The host's own settings.

@@ -13,6 +13,7 @@ use drivebay_observe::drill::{self, Defence};
 use drivebay_sandbox::compiling;
 
 use crate::BuiltIn;
+use crate::host::read_permissions;
 
 /// The word for a host that `attack` starts, one defence left away.
 pub(crate) const ATTACKED: &str = "attacked-host";
@@ -61,8 +62,10 @@ enum Part {
     /// Does node work; started by the launcher.
     #[command(name = node::HELPER_SUBCOMMAND)]
     NodeHelper {
-        /// The inherited descriptor.
+        /// The inherited descriptor of the socket.
         descriptor: i32,
+        /// That of what it may do.
+        mandate: i32,
     },
 }
 
@@ -84,7 +87,7 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
         }
         Part::AttackedHost { .. } => super::Exit::Usage.into(),
         Part::NodeLauncher { descriptor } => node::launcher_main(descriptor),
-        Part::NodeHelper { descriptor } => node::helper_main(descriptor),
+        Part::NodeHelper { descriptor, mandate } => node::helper_main(descriptor, mandate, read_permissions),
     })
 }
 

@@ -164,7 +164,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
     };
     let backends = vec![backend];
     overlaps(&backends, &mut problems);
-    problems.into_result("command line", Config { host, backends })
+    problems.into_result("command line", Config { host, backends, file: None })
 }
 
 fn setting(text: &str) -> Result<(String, String), String> {

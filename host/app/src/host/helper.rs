@@ -1,4 +1,4 @@
-//! The process for node work while the host runs: introduced and recovered at the start, replaced when it
+//! The process for node work while the host runs: recovered at the start, replaced when it
 //! dies. Decides nothing about calls: what was under way when it died is theirs to say. Why here: all
 //! backends share it, so none of them can be the one to look after it.
 
@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use tokio_util::sync::CancellationToken;
 
 use drivebay_node::{self as node, Node, RecoveryReport};
-use drivebay_policy::Config;
 
 /// The pause after a first failed start; it doubles up to `LONGEST_PAUSE`.
 const PAUSE: Duration = Duration::from_millis(100);
@@ -18,16 +17,8 @@ const LONGEST_PAUSE: Duration = Duration::from_secs(10);
 /// Puts the node right after a crash, before any call.
 ///
 /// # Errors
-/// When the helper refuses its grants, or its ledger cannot be compared with the system.
-pub(super) async fn recover(node: &Node, config: &Config) -> Result<()> {
-    for backend in config.backends.iter().filter(|backend| backend.grants.node) {
-        let directories = backend.grants.directories.iter().map(|grant| node::DirectoryGrant {
-            host: grant.host.clone(),
-            guest: grant.guest.clone(),
-            write: grant.write,
-        });
-        node.register(&backend.name, directories.collect()).await.context("node work cannot be set up")?;
-    }
+/// When the helper refuses its mandate, or its ledger cannot be compared with the system.
+pub(super) async fn recover(node: &Node) -> Result<()> {
     let report = node.recover().await.context("the node's ledger cannot be recovered")?;
     say(&report);
     Ok(())

@@ -5,6 +5,7 @@ mod configuration;
 mod confinement;
 mod doorway;
 mod helper;
+mod permissions;
 mod registry;
 mod state;
 
@@ -18,6 +19,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::configuration::Source;
+pub use self::permissions::read as read_permissions;
 use self::registry::Registry;
 use crate::admin;
 use drivebay_backend::{Backend, Environment};
@@ -41,11 +43,12 @@ fn launcher(config: &Config) -> Result<Option<Launcher>> {
         return Ok(None);
     }
     let exe = std::env::current_exe().context("the program does not know its own path")?;
-    Ok(Some(Launcher::start(&exe).context("the process for node work cannot be started")?))
+    let launcher = Launcher::start(&exe, permissions::mandate(config));
+    Ok(Some(launcher.context("the process for node work cannot be started")?))
 }
 
-fn prepared(config: &Config, local: &'static [u8], launcher: Option<Launcher>, in_force: InForce) -> Result<Prepared> {
-    let node = launcher.map(|launcher| node::spawn(launcher, &config.host.state)).transpose();
+fn prepared(local: &'static [u8], launcher: Option<Launcher>, in_force: InForce) -> Result<Prepared> {
+    let node = launcher.map(node::spawn).transpose();
     let node = node.context("the process for node work cannot be started")?;
     Ok(Prepared { local, node, in_force: Arc::new(in_force) })
 }
@@ -68,7 +71,7 @@ impl Host {
     pub fn prepare(config: &Config, local: &'static [u8]) -> Result<Prepared> {
         let launcher = launcher(config)?;
         let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
-        prepared(config, local, launcher, in_force)
+        prepared(local, launcher, in_force)
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
@@ -108,7 +111,7 @@ impl Host {
     /// As `prepare` and `start`.
     pub async fn start_unconfined(config: Config, local: &'static [u8]) -> Result<Self> {
         let in_force = InForce::nothing("this program keeps its rights");
-        let prepared = prepared(&config, local, launcher(&config)?, in_force)?;
+        let prepared = prepared(local, launcher(&config)?, in_force)?;
         Self::start(config, prepared).await
     }
 
@@ -222,7 +225,7 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<Environment>
         .ok()
         .map(Arc::new);
     if let Some(node) = &node {
-        helper::recover(node, config).await?;
+        helper::recover(node).await?;
     }
     Ok(Environment {
         local,

@@ -11,7 +11,6 @@ use crate::lifecycle::{Candidate, Number, Why};
 use crate::loader::{self, Staging, Trust};
 use crate::refused::Refused;
 use crate::{Generation, environment};
-use drivebay_node::DirectoryGrant;
 use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::lane::Movable;
 use drivebay_sandbox::loading::Loader;
@@ -37,8 +36,7 @@ impl Driver {
                 let (config, staging) = made?;
                 let (generation, component) = make(&config, local, staging, &candidate.recipe.code).await?;
                 if let (Some(node), true) = (node, config.grants.node) {
-                    let known = backend.generation().map(|active| active.config.clone());
-                    node.register(&config.name, union(&config, known.as_deref())).await.map_err(|error| {
+                    node.permit(&config.name, &environment::permissions(&config)).await.map_err(|error| {
                         Refusal::new(RefusalId::Surroundings, format!("node work cannot be set up: {error}"))
                     })?;
                 }
@@ -128,24 +126,4 @@ async fn make(
     let lane = Arc::clone(&staging.around.lane);
     let generation = Movable::new(&lane, loader::stage(Arc::clone(config), staging, component.clone())).await;
     Ok((generation.map_err(|refused| refused.refusal())?, component))
-}
-
-/// The directories of the generation that serves and of the next one: calls of both may be under way.
-fn union(next: &BackendConfig, active: Option<&BackendConfig>) -> Vec<DirectoryGrant> {
-    let of = |config: &BackendConfig| {
-        let grants = config.grants.directories.iter();
-        let grants = grants.map(|grant| DirectoryGrant {
-            host: grant.host.clone(),
-            guest: grant.guest.clone(),
-            write: grant.write,
-        });
-        grants.collect::<Vec<_>>()
-    };
-    let mut all = of(next);
-    for grant in active.map(of).unwrap_or_default() {
-        if all.iter().all(|other| other.guest != grant.guest) {
-            all.push(grant);
-        }
-    }
-    all
 }

@@ -16,6 +16,8 @@ use rustix::net::{
 };
 
 use crate::error::NodeError;
+use crate::frames;
+use crate::permissions::Mandate;
 use crate::process::LAUNCHER_SUBCOMMAND;
 use crate::protocol::{LONGEST_LAUNCH_ANSWER, START_HELPER};
 
@@ -25,6 +27,7 @@ pub struct Launcher {
     /// One request at a time.
     socket: Mutex<OwnedFd>,
     process: Child,
+    mandate: Mandate,
 }
 
 impl Drop for Launcher {
@@ -37,11 +40,12 @@ impl Drop for Launcher {
 }
 
 impl Launcher {
-    /// Starts the launcher. To be called before this process gives up its rights.
+    /// Starts the launcher, and says once what its helpers may do. To be called before this process gives up its
+    /// rights and before it loads anything.
     ///
     /// # Errors
     /// What the system says.
-    pub fn start(exe: &Path) -> Result<Self, NodeError> {
+    pub fn start(exe: &Path, mandate: Mandate) -> Result<Self, NodeError> {
         let failed = |errno| NodeError::system("making the node launcher's socket", errno);
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
@@ -52,7 +56,14 @@ impl Launcher {
         command.process_group(0);
         let attempt = format!("starting the node launcher from {}", exe.display());
         let process = command.spawn().map_err(|error| NodeError::io(attempt, &error))?;
-        Ok(Self { socket: Mutex::new(ours), process })
+        frames::send(&ours, &mandate)
+            .map_err(|error| NodeError::io("telling the node launcher its mandate", &error))?;
+        Ok(Self { socket: Mutex::new(ours), process, mandate })
+    }
+
+    /// What its helpers may do, as it was said at the start.
+    pub(super) fn mandate(&self) -> &Mandate {
+        &self.mandate
     }
 
     /// Starts a helper with this socket and this place for its log; gives its process id.

@@ -4,11 +4,10 @@
 //! own and answers through oneshot channels, so that any runtime can await it and a busy runtime
 //! never delays a thaw. It must not decide anything about volumes.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
 use std::os::fd::OwnedFd;
-use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -18,10 +17,11 @@ use rustix::net::{AddressFamily, Shutdown, SocketFlags, SocketType};
 use tokio::sync::oneshot;
 
 use super::launcher::Launcher;
-use super::requests::{recovery, registration, unexpected};
-use crate::error::NodeError;
+use super::requests::{recovery, rereading, unexpected};
+use crate::error::{ErrorCode, NodeError};
 use crate::frames;
-use crate::protocol::{Answer, DirectoryGrant, Hello, Numbered, Operation, RecoveryReport, Reply, Request};
+use crate::permissions::{Mandate, Permissions, PermissionsByName};
+use crate::protocol::{Answer, Numbered, RecoveryReport, Reply, Request};
 
 /// How to start the helper. It gets its socket as its standard input: that one is handed over without ever being
 /// inheritable in this process, where other threads may start programs.
@@ -31,7 +31,17 @@ pub(crate) enum Launch {
     Through(Arc<Launcher>),
     /// By this process, from another program: for tests.
     #[cfg(test)]
-    Program { exe: std::path::PathBuf, arguments: Vec<String>, environment: Vec<(String, String)> },
+    Program { exe: std::path::PathBuf, arguments: Vec<String>, variable: &'static str, mandate: Mandate },
+}
+
+impl Launch {
+    fn mandate(&self) -> &Mandate {
+        match self {
+            Self::Through(launcher) => launcher.mandate(),
+            #[cfg(test)]
+            Self::Program { mandate, .. } => mandate,
+        }
+    }
 }
 
 /// A handle to the helper; clones speak to the same process. When the last one is dropped the
@@ -46,10 +56,9 @@ pub struct Node {
 #[derive(Debug)]
 struct Inner {
     launch: Launch,
-    state_dir: PathBuf,
     connection: Mutex<Connection>,
-    /// Repeated to the next helper.
-    grants: Mutex<BTreeMap<String, Vec<DirectoryGrant>>>,
+    /// What the helper allows, as far as it differs from the mandate: the next one reads it anew.
+    reread: Mutex<PermissionsByName>,
     /// One next helper at a time.
     respawning: tokio::sync::Mutex<()>,
 }
@@ -77,13 +86,12 @@ static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 static NEXT_HELPER: AtomicU64 = AtomicU64::new(1);
 
 impl Node {
-    pub(crate) fn start(launch: Launch, state_dir: &Path) -> Result<Self, NodeError> {
-        let connection = Connection::open(&launch, state_dir)?;
+    pub(crate) fn start(launch: Launch) -> Result<Self, NodeError> {
+        let connection = Connection::open(&launch)?;
         let inner = Inner {
             launch,
-            state_dir: state_dir.to_owned(),
             connection: Mutex::new(connection),
-            grants: Mutex::new(BTreeMap::new()),
+            reread: Mutex::new(PermissionsByName::new()),
             respawning: tokio::sync::Mutex::new(()),
         };
         Ok(Self { inner: Arc::new(inner), pinned: None })
@@ -100,14 +108,20 @@ impl Node {
 
     /// Sends one request and awaits its answer. Dropping the future does not end the work.
     pub async fn request(&self, request: Request) -> Result<Answer, NodeError> {
-        let mut granted = None;
-        if let Operation::Register { directories } = &request.operation {
-            granted = Some((request.caller.backend.clone(), directories.clone()));
-        }
         let receiver = self.submit(request)?;
-        let answer = received(receiver).await?;
-        lock(&self.inner.grants).extend(granted);
-        Ok(answer)
+        received(receiver).await
+    }
+
+    /// Whether the helper is known to allow a backend exactly this.
+    pub(super) fn permits(&self, backend: &str, wanted: &Permissions) -> bool {
+        let reread = lock(&self.inner.reread);
+        let known = reread.get(backend).or_else(|| self.inner.launch.mandate().backends.get(backend));
+        known == Some(wanted)
+    }
+
+    /// Keeps in mind what the helper read in the operator's configuration.
+    pub(super) fn note(&self, backend: &str, permissions: Permissions) {
+        lock(&self.inner.reread).insert(backend.to_owned(), permissions);
     }
 
     fn submit(&self, request: Request) -> Result<oneshot::Receiver<Answered>, NodeError> {
@@ -139,17 +153,26 @@ impl Node {
         lock(&lock(&self.inner.connection).awaited).gone.is_some()
     }
 
-    /// Starts a new helper if the last one is gone, repeats the grants to it and recovers. None:
-    /// the helper is alive. Until it has recovered nobody else can ask it for anything.
+    /// Starts a new helper if the last one is gone, has it read what the last one had read, and recovers.
+    /// None: the helper is alive. Until it has recovered nobody else can ask it for anything.
     pub async fn respawn(&self) -> Result<Option<RecoveryReport>, NodeError> {
         let _alone = self.inner.respawning.lock().await;
         if !self.is_closed() {
             return Ok(None);
         }
-        let connection = Connection::open(&self.inner.launch, &self.inner.state_dir)?;
-        let grants = lock(&self.inner.grants).clone();
-        for grant in grants {
-            received(connection.submit(registration(grant))).await?;
+        let connection = Connection::open(&self.inner.launch)?;
+        let reread: Vec<_> = lock(&self.inner.reread).keys().cloned().collect();
+        for backend in reread {
+            let answer = received(connection.submit(rereading(&backend))).await;
+            match answer {
+                Ok(Answer::Permitted(permissions)) => self.note(&backend, permissions),
+                Ok(other) => return Err(unexpected(&other)),
+                Err(error) if error.code == ErrorCode::Gone => return Err(error),
+                Err(error) => {
+                    tracing::warn!(backend, %error, "node work goes on with what was granted at the start");
+                    lock(&self.inner.reread).remove(&backend);
+                }
+            }
         }
         let answer = received(connection.submit(recovery())).await?;
         let Answer::Recovered(report) = answer else { return Err(unexpected(&answer)) };
@@ -168,15 +191,13 @@ async fn received(receiver: oneshot::Receiver<Answered>) -> Answered {
 }
 
 impl Connection {
-    fn open(launch: &Launch, state_dir: &Path) -> Result<Self, NodeError> {
+    fn open(launch: &Launch) -> Result<Self, NodeError> {
         let failed = |errno| NodeError::system("making the node helper's socket", errno);
         let (ours, theirs) =
             rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)
                 .map_err(failed)?;
         let reading = ours.try_clone().map_err(|error| NodeError::io("copying a socket", &error))?;
         let process = start_process(launch, theirs)?;
-        let hello = Hello { state_dir: state_dir.to_owned() };
-        frames::send(&ours, &hello).map_err(|error| NodeError::io("greeting the node helper", &error))?;
         let awaited = Arc::new(Mutex::new(Awaited::default()));
         let (outgoing, queue) = mpsc::channel();
         let for_reader = Arc::clone(&awaited);
@@ -214,7 +235,9 @@ fn start_process(launch: &Launch, socket: OwnedFd) -> Result<u32, NodeError> {
             process
         }
         #[cfg(test)]
-        Launch::Program { exe, arguments, environment } => start_program(exe, arguments, environment, (socket, log)),
+        Launch::Program { exe, arguments, variable, mandate } => {
+            start_program(exe, arguments, (variable, mandate), (socket, log))
+        }
     };
     run("node-log", move || forward(File::from(lines)))?;
     Ok(process)
@@ -223,13 +246,14 @@ fn start_process(launch: &Launch, socket: OwnedFd) -> Result<u32, NodeError> {
 /// The launcher of tests: a thread that waits for its helper's end.
 #[cfg(test)]
 fn start_program(
-    exe: &Path,
+    exe: &std::path::Path,
     arguments: &[String],
-    environment: &[(String, String)],
+    (variable, mandate): (&str, &Mandate),
     (socket, log): (OwnedFd, OwnedFd),
 ) -> u32 {
     let mut command = std::process::Command::new(exe);
-    command.args(arguments).envs(environment.iter().map(|(name, value)| (name, value)));
+    let sealed = crate::sealed::seal(mandate).unwrap();
+    command.args(arguments).env(variable, crate::sealed::number(&sealed).unwrap());
     command.stdin(socket).stdout(std::process::Stdio::null()).stderr(log);
     let mut child = command.spawn().unwrap();
     let process = child.id();
@@ -257,7 +281,7 @@ fn read(socket: &OwnedFd, awaited: &Mutex<Awaited>) {
     let mut refusal = None;
     let ended = loop {
         match frames::receive::<Reply>(socket) {
-            // The answer to the greeting: only a refusal is of interest.
+            // Why it cannot begin.
             Ok(Some(Reply { id: 0, result })) => refusal = result.err().map(|it| it.message),
             Ok(Some(reply)) => {
                 if let Some(sender) = lock(awaited).replies.remove(&reply.id) {

@@ -3,7 +3,7 @@
 //! Pure words. It must not know the handle, which all the others here are about.
 
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Answer, Caller, DirectoryGrant, Operation, Request};
+use crate::protocol::{Answer, Caller, Operation, Request};
 
 /// The host itself, outside of any call.
 pub(super) fn nobody(backend: &str) -> Caller {
@@ -15,9 +15,9 @@ pub(super) fn recovery() -> Request {
     Request { caller: nobody(""), operation: Operation::Recover }
 }
 
-/// Introduces a backend with its grants.
-pub(super) fn registration((backend, directories): (String, Vec<DirectoryGrant>)) -> Request {
-    Request { caller: nobody(&backend), operation: Operation::Register { directories } }
+/// Has the operator's configuration read again, for a backend.
+pub(super) fn rereading(backend: &str) -> Request {
+    Request { caller: nobody(backend), operation: Operation::Reread }
 }
 
 /// Both ends are the same binary, so this is a mistake of ours.

@@ -1,16 +1,27 @@
-//! The host's own requests as methods: grants, the end of calls, publications, recovery.
+//! The host's own requests as methods: permissions, the end of calls, publications, recovery.
 //!
 //! Backends cannot reach these. Owns nothing, as [`super::calls`], and must not keep anything.
 
 use super::node::Node;
 use super::requests::{nobody, unexpected};
 use crate::error::NodeError;
-use crate::protocol::{Answer, Caller, DirectoryGrant, Load, Operation, Publication, RecoveryReport};
+use crate::permissions::Permissions;
+use crate::protocol::{Answer, Caller, Load, Operation, Publication, RecoveryReport};
 
 impl Node {
-    /// Introduces a backend; replaces its earlier grants.
-    pub async fn register(&self, backend: &str, directories: Vec<DirectoryGrant>) -> Result<(), NodeError> {
-        self.done(&nobody(backend), Operation::Register { directories }).await
+    /// Has the helper read the operator's configuration again if it allows a backend something else than these by
+    /// now. What it then allows is what stands there, whatever is wanted here.
+    ///
+    /// # Errors
+    /// `not-granted` if nothing of the backend stands there; `not-allowed` if this host could have written it.
+    pub async fn permit(&self, backend: &str, wanted: &Permissions) -> Result<(), NodeError> {
+        if self.permits(backend, wanted) {
+            return Ok(());
+        }
+        let answer = self.ask(&nobody(backend), Operation::Reread).await?;
+        let Answer::Permitted(permissions) = answer else { return Err(unexpected(&answer)) };
+        self.note(backend, permissions);
+        Ok(())
     }
 
     /// The call is about to be answered with success; durable when it returns.

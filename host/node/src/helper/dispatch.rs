@@ -23,9 +23,9 @@ const MOST_OPTIONS: usize = 64;
 pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer, NodeError> {
     let Request { caller, operation } = request;
     match operation {
-        Operation::Register { directories } => engine.register(&caller.backend, directories).map(|()| Answer::Done),
+        Operation::Reread => engine.permits.reread(&caller.backend).map(Answer::Permitted),
         Operation::ListEntries { volume } => {
-            engine.grants(&caller.backend)?;
+            engine.permits.grants(&caller.backend)?;
             Ok(Answer::Entries(list(engine, caller, volume.as_deref())))
         }
         Operation::Acknowledge { publication } => acknowledge(engine, caller, publication.as_ref()),
@@ -55,7 +55,7 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
 }
 
 fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Operation) -> Result<Answer, NodeError> {
-    let grants = engine.grants(&caller.backend)?;
+    let grants = engine.permits.grants(&caller.backend)?;
     check_name(volume)?;
     let key = VolumeKey::new(&caller.backend, volume);
     if let Operation::Thaw { .. } = operation {
@@ -95,7 +95,7 @@ fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
         }
         Operation::Thaw { .. }
         | Operation::ListEntries { .. }
-        | Operation::Register { .. }
+        | Operation::Reread
         | Operation::Acknowledge { .. }
         | Operation::Abandon
         | Operation::Forget { .. }

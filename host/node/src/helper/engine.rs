@@ -1,10 +1,8 @@
-//! What the requests of one helper share: ledger, grants, turns and freezes.
+//! What the requests of one helper share: ledger, permits, turns and freezes.
 //!
 //! Owns the state and the narrow ways to change it. It must not know single operations and names
 //! none of `ops/`: those see the engine through a [`Scope`].
 
-use std::collections::HashMap;
-use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::book::Book;
@@ -12,16 +10,18 @@ use super::grants::Grants;
 use super::holds::Holds;
 use super::journal::Durability;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
+use super::permits::Permits;
 use super::system::paths::{Place, admit};
 use super::turns::{Turns, VolumeKey};
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Access, Caller, DirectoryGrant, EntryKind, LedgerEntry, Load};
+use crate::permissions::{Mandate, ReadPermissions};
+use crate::protocol::{Access, Caller, EntryKind, LedgerEntry, Load};
 
 /// The helper's state.
 #[derive(Debug)]
 pub(super) struct Engine {
     book: Mutex<Book>,
-    grants: Mutex<HashMap<String, Arc<Grants>>>,
+    pub(super) permits: Permits,
     pub(super) turns: Turns,
     pub(super) holds: Holds,
     /// Entries below this id were written by earlier helpers.
@@ -32,32 +32,17 @@ pub(super) struct Engine {
 
 impl Engine {
     /// Opens the ledger; waits for an earlier helper to end.
-    pub(super) fn open(state_dir: &Path) -> Result<Self, NodeError> {
+    pub(super) fn open(mandate: Mandate, read: ReadPermissions) -> Result<Self, NodeError> {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .map_err(|error| NodeError::io("reading the machine's boot id", &error))?;
-        let (book, vanished) = Book::open(state_dir, boot_id.trim())?;
+        let (book, vanished) = Book::open(&mandate.state_dir, boot_id.trim())?;
         Ok(Self {
             first_own_id: book.next_id(),
             book: Mutex::new(book),
-            grants: Mutex::default(),
+            permits: Permits::new(mandate, read)?,
             turns: Turns::default(),
             holds: Holds::default(),
             vanished: Mutex::new(vanished),
-        })
-    }
-
-    /// Replaces a backend's grants.
-    pub(super) fn register(&self, backend: &str, directories: &[DirectoryGrant]) -> Result<(), NodeError> {
-        let grants = Arc::new(Grants::new(directories.to_vec())?);
-        lock(&self.grants).insert(backend.to_owned(), grants);
-        Ok(())
-    }
-
-    /// A backend's grants; `not-granted` before it was introduced.
-    pub(super) fn grants(&self, backend: &str) -> Result<Arc<Grants>, NodeError> {
-        lock(&self.grants).get(backend).cloned().ok_or_else(|| {
-            let message = format!("backend {backend} has no grant for work on this node");
-            NodeError::new(ErrorCode::NotGranted, message)
         })
     }
 

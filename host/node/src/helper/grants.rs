@@ -6,13 +6,15 @@
 //! busy.
 
 use std::os::fd::{AsFd, OwnedFd};
+use std::path::PathBuf;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Access, DirectoryGrant};
+use crate::permissions::DirectoryGrant;
+use crate::protocol::Access;
 
 /// A backend's directories.
 #[derive(Debug, Default)]
@@ -44,6 +46,11 @@ impl Grants {
             }
         }
         Ok(Self(directories))
+    }
+
+    /// Where a component may write.
+    pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
+        self.0.iter().filter(|grant| grant.write).map(|grant| grant.host.clone())
     }
 
     /// Opens an image for a loop device. Only regular files are images.

@@ -5,14 +5,16 @@
 //!
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
-//!                                  |       '-----> turns, holds, grants
+//!                                  |       |-----> turns, holds
+//!                                  |       '-----> permits -> configuration, grants
 //!                                  '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of
-//! `system` how paths are opened.
+//! `system` knows of the ledger what an entry and a file's identity are; `engine`, `configuration` and `grants`
+//! know of `system` how paths are opened.
 
 pub(crate) mod book;
+mod configuration;
 mod dispatch;
 mod engine;
 mod grants;
@@ -20,6 +22,7 @@ mod holds;
 pub(crate) mod journal;
 pub(crate) mod ledger;
 pub(crate) mod ops;
+mod permits;
 pub(crate) mod recover;
 mod serve;
 pub(crate) mod system;

@@ -15,15 +15,17 @@ use super::dispatch;
 use super::engine::Engine;
 use super::ops::freeze;
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Answer, Hello, Numbered, Operation, Reply, Request};
-use crate::{frames, process};
+use crate::permissions::ReadPermissions;
+use crate::protocol::{Answer, Numbered, Operation, Reply, Request};
+use crate::{frames, process, sealed};
 
 /// How many requests run side by side. Each may hold a program, so this bounds processes as well.
 const MOST_AT_ONCE: usize = 64;
 
-/// Runs the helper on the inherited descriptor until the host is gone.
-pub fn helper_main(descriptor: RawFd) -> ExitCode {
-    match serve(descriptor) {
+/// Runs the helper on the inherited descriptors, a socket and a sealed mandate, until the host is gone. `read` is
+/// how the operator's configuration is understood.
+pub fn helper_main(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> ExitCode {
+    match serve(descriptor, mandate, read) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             process::log(&error.message);
@@ -32,14 +34,11 @@ pub fn helper_main(descriptor: RawFd) -> ExitCode {
     }
 }
 
-fn serve(descriptor: RawFd) -> Result<(), NodeError> {
+fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(), NodeError> {
     let socket = Arc::new(process::adopt(descriptor)?);
     process::ignore_group_signals()?;
     let unreadable = |error: std::io::Error| NodeError::io("reading a request", &error);
-    let Some(hello) = frames::receive::<Hello>(&*socket).map_err(unreadable)? else {
-        return Ok(());
-    };
-    let engine = match Engine::open(&hello.state_dir) {
+    let engine = match sealed::open(mandate).and_then(|mandate| Engine::open(mandate, read)) {
         Ok(engine) => Arc::new(engine),
         Err(error) => {
             let reply = Reply { id: 0, result: Err(error.clone()) };
@@ -64,7 +63,7 @@ fn serve(descriptor: RawFd) -> Result<(), NodeError> {
 }
 
 fn start(engine: &Arc<Engine>, slots: &Arc<Slots>, replies: &Arc<Mutex<OwnedFd>>, numbered: Numbered) {
-    if let Operation::Register { .. } = &numbered.request.operation {
+    if numbered.request.operation == Operation::Reread {
         // In the order of arrival: what follows relies on it.
         let result = answer(engine, &numbered.request);
         return reply(replies, &Reply { id: numbered.id, result });

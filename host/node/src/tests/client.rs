@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use super::harness::{BACKEND, Site, call, code, is_root, kill, launch, wait};
-use crate::{ErrorCode, Node, PathRole};
+use super::harness::{Site, call, code, is_root, kill, launch, wait};
+use crate::{ErrorCode, Mandate, Node, PathRole};
 
 #[test]
 fn a_dead_helper_answers_gone_and_the_next_one_knows_the_grants() {
@@ -22,7 +22,7 @@ fn a_dead_helper_answers_gone_and_the_next_one_knows_the_grants() {
 fn requests_under_way_are_answered_when_the_helper_dies() {
     let site = Site::new();
     // It waits for the first one's lock, so its requests stay under way.
-    let second = Node::start(launch(), &site.path("state")).unwrap();
+    let second = Node::start(launch(site.mandate.clone())).unwrap();
     let answers = wait(async { tokio::join!(second.load(), second.recover(), async { kill(&second) }) });
     assert_eq!((code(answers.0), code(answers.1)), (ErrorCode::Gone, ErrorCode::Gone));
     assert!(second.is_closed() && !site.node.is_closed());
@@ -31,7 +31,7 @@ fn requests_under_way_are_answered_when_the_helper_dies() {
 #[test]
 fn the_next_helper_waits_until_the_last_one_has_ended() {
     let site = Site::new();
-    let second = Node::start(launch(), &site.path("state")).unwrap();
+    let second = Node::start(launch(site.mandate.clone())).unwrap();
     let load = wait(async { tokio::join!(second.load(), async { kill(&site.node) }) }).0;
     assert_eq!(load.unwrap().entries, 0);
     wait(site.node.closed());
@@ -40,14 +40,15 @@ fn the_next_helper_waits_until_the_last_one_has_ended() {
 #[test]
 fn a_state_directory_that_cannot_be_used_is_said_in_words() {
     let directory = tempfile::tempdir().unwrap();
-    let node = Node::start(launch(), &directory.path().join("missing")).unwrap();
+    let node =
+        Node::start(launch(Mandate { state_dir: directory.path().join("missing"), ..Mandate::default() })).unwrap();
     let error = wait(node.load()).unwrap_err();
     assert_eq!(error.code, ErrorCode::Gone);
     assert!(error.message.contains("missing"), "{}", error.message);
 }
 
 #[test]
-fn a_backend_that_was_not_introduced_is_not_granted() {
+fn a_backend_that_is_not_configured_is_not_granted() {
     let site = Site::new();
     let mut stranger = call("c", &[]);
     stranger.backend = "stranger".to_owned();
@@ -87,10 +88,10 @@ fn when_the_host_is_gone_the_helper_thaws_and_ends() {
     // A second handle, with a state directory of its own, whose only owner is dropped below.
     let state = site.path("other-state");
     std::fs::create_dir(&state).unwrap();
+    let mandate = Mandate { state_dir: state, ..site.mandate.clone() };
     let image = site.image("v.img", "ext4");
     let staging = site.staging("staging");
-    let node = Node::start(launch(), &state).unwrap();
-    wait(node.register(BACKEND, site.grants())).unwrap();
+    let node = Node::start(launch(mandate.clone())).unwrap();
     let caller = with(&caller, PathRole::Staging, &staging);
     wait(node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
     wait(node.mount_device(&caller, request("v", &staging, "ext4"))).unwrap();
@@ -101,8 +102,7 @@ fn when_the_host_is_gone_the_helper_thaws_and_ends() {
     std::fs::write(format!("{staging}/file"), "x").unwrap();
     assert!(started.elapsed() < std::time::Duration::from_secs(20));
     // The lock of the state directory is free as soon as the helper has ended.
-    let node = Node::start(launch(), &state).unwrap();
-    wait(node.register(BACKEND, site.grants())).unwrap();
+    let node = Node::start(launch(mandate.clone())).unwrap();
     let report = wait(node.recover()).unwrap();
     assert_eq!(report.undone.len(), 2, "{report:?}");
     assert_eq!((site.mounts(), site.loops()), (vec![], vec![]));

@@ -203,7 +203,9 @@ fn two_backends_do_not_see_each_others_volumes() {
     wait(site.node.attach_image(&caller, "v", &image, ReadWrite)).unwrap();
     let mut other = call("c", &[]);
     other.backend = "other".to_owned();
-    wait(site.node.register("other", site.grants())).unwrap();
+    let permissions = site.mandate.backends.get(BACKEND).unwrap();
+    site.configure(&[BACKEND, "other"].map(|name| (name.to_owned(), permissions.clone())).into());
+    wait(site.node.permit("other", permissions)).unwrap();
     assert_eq!(wait(site.node.list_entries(&other, None)).unwrap(), vec![]);
     wait(site.node.detach_image(&other, "v")).unwrap();
     wait(site.node.abandon(&other)).unwrap();

@@ -15,7 +15,8 @@ use tempfile::TempDir;
 use crate::client::Launch;
 use crate::helper::system::table::MountTable;
 use crate::{
-    Access, CallPath, Caller, DirectoryGrant, MountRequest, Node, NodeError, PathRole, Publication, PublicationKind,
+    Access, CallPath, Caller, DirectoryGrant, Mandate, MountRequest, Node, NodeError, PathRole, Permissions,
+    PermissionsByName, Publication, PublicationKind,
 };
 
 pub(super) const BACKEND: &str = "local";
@@ -32,25 +33,58 @@ pub(super) fn is_root() -> bool {
 
 pub(super) struct Site {
     pub(super) node: Node,
+    pub(super) mandate: Mandate,
     directory: TempDir,
+}
+
+fn directory() -> TempDir {
+    let directory = tempfile::Builder::new().prefix("drivebay-node.").tempdir().unwrap();
+    for name in ["state", "pool", "pods"] {
+        fs::create_dir(directory.path().join(name)).unwrap();
+    }
+    directory
+}
+
+/// What the backend is granted in most tests.
+pub(super) fn grants(root: &Path) -> Vec<DirectoryGrant> {
+    let grant = |guest: &str, write| DirectoryGrant { host: root.join("pool"), guest: guest.to_owned(), write };
+    vec![grant("/pool", true), grant("/frozen-pool", false)]
+}
+
+/// How the helper of these tests understands a configuration.
+pub(super) fn read_permissions(_name: &str, text: &str) -> Result<PermissionsByName, String> {
+    serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
 impl Site {
     pub(super) fn new() -> Self {
-        let directory = tempfile::Builder::new().prefix("drivebay-node.").tempdir().unwrap();
-        for name in ["state", "pool", "pods"] {
-            fs::create_dir(directory.path().join(name)).unwrap();
-        }
-        let node = Node::start(launch(), &directory.path().join("state")).unwrap();
-        let site = Self { node, directory };
-        wait(site.node.register(BACKEND, site.grants())).unwrap();
+        let directory = directory();
+        let granted = grants(directory.path());
+        Self::with(directory, BACKEND, granted)
+    }
+
+    /// A node whose backend has other grants, below a directory that is there.
+    pub(super) fn granting(make: impl FnOnce(&Path) -> Vec<DirectoryGrant>) -> Self {
+        let directory = directory();
+        let granted = make(directory.path());
+        Self::with(directory, BACKEND, granted)
+    }
+
+    /// As configured for one backend, in a file that the helper can read again.
+    fn with(directory: TempDir, backend: &str, directories: Vec<DirectoryGrant>) -> Self {
+        let backends = [(backend.to_owned(), Permissions { directories })].into();
+        let file = directory.path().join("configuration");
+        fs::write(&file, serde_json::to_string(&backends).unwrap()).unwrap();
+        let mandate = Mandate { state_dir: directory.path().join("state"), backends, file: Some(file) };
+        let node = Node::start(launch(mandate.clone())).unwrap();
+        let site = Self { node, mandate, directory };
         wait(site.node.recover()).unwrap();
         site
     }
 
-    pub(super) fn grants(&self) -> Vec<DirectoryGrant> {
-        let grant = |guest: &str, write| DirectoryGrant { host: self.path("pool"), guest: guest.to_owned(), write };
-        vec![grant("/pool", true), grant("/frozen-pool", false)]
+    /// Writes the configuration as the operator does.
+    pub(super) fn configure(&self, backends: &PermissionsByName) {
+        fs::write(self.path("configuration"), serde_json::to_string(backends).unwrap()).unwrap();
     }
 
     pub(super) fn path(&self, name: &str) -> PathBuf {
@@ -160,13 +194,14 @@ pub(super) fn kill(node: &Node) {
 }
 
 /// This test binary as the helper.
-pub(super) fn launch() -> Launch {
+pub(super) fn launch(mandate: Mandate) -> Launch {
     let module = module_path!().split_once("::").unwrap().1.rsplit_once("::").unwrap().0;
     let entry = format!("{module}::helper_entry");
     Launch::Program {
         exe: std::env::current_exe().unwrap(),
         arguments: vec![entry, "--exact".to_owned(), "--nocapture".to_owned()],
-        environment: vec![(super::HELPER_VARIABLE.to_owned(), "1".to_owned())],
+        variable: super::HELPER_VARIABLE,
+        mandate,
     }
 }
 

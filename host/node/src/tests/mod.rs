@@ -22,17 +22,18 @@ mod model;
 mod mounts;
 mod parts;
 mod paths;
+mod permits;
 mod recovery;
 mod renewing;
 
-/// Set for the process that is to be the helper.
+/// Set for the process that is to be the helper: the number of its mandate's descriptor.
 const HELPER_VARIABLE: &str = "DRIVEBAY_TEST_NODE_HELPER";
 
 /// Where the helper process of the other tests starts; in an ordinary run it has nothing to do.
 #[test]
 fn helper_entry() {
-    if std::env::var_os(HELPER_VARIABLE).is_some() {
-        super::helper_main(0);
+    if let Ok(mandate) = std::env::var(HELPER_VARIABLE) {
+        super::helper_main(0, mandate.parse().unwrap(), harness::read_permissions);
         std::process::exit(0);
     }
 }

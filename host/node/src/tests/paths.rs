@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
 use super::harness::{BACKEND, MIB, Site, call, code, is_mount, is_root, request, run, wait, with};
-use crate::{Access, BindSource, DirectoryGrant, ErrorCode, PathRole};
+use crate::{Access, BindSource, DirectoryGrant, ErrorCode, PathRole, Permissions};
 
 use ErrorCode::{Invalid, NotAllowed, NotFound};
 
@@ -142,25 +142,25 @@ fn grants_that_could_not_be_resolved_are_refused() {
     let site = Site::new();
     for guest in ["pool", "/pool/", "/../pool", "/"] {
         let grant = DirectoryGrant { host: site.path("pool"), guest: guest.to_owned(), write: true };
-        assert_eq!(code(wait(site.node.register(BACKEND, vec![grant]))), Invalid, "{guest}");
+        let permissions = Permissions { directories: vec![grant] };
+        site.configure(&[(BACKEND.to_owned(), permissions.clone())].into());
+        assert_eq!(code(wait(site.node.permit(BACKEND, &permissions))), Invalid, "{guest}");
     }
 }
 
 #[test]
 fn a_link_in_the_place_of_a_granted_directory_leads_nowhere() {
-    let site = Site::new();
+    let site = Site::granting(|root| {
+        fs::create_dir(root.join("pool/inner")).unwrap();
+        let grant =
+            |host: &str, guest: &str| DirectoryGrant { host: root.join(host), guest: guest.into(), write: true };
+        vec![grant("pool", "/pool"), grant("pool/inner", "/inner")]
+    });
     let (outer, inner) = (site.path("pool"), site.path("pool/inner"));
-    fs::create_dir(&inner).unwrap();
     fs::create_dir(site.path("secret")).unwrap();
     for place in [inner.join("v.img"), site.path("secret/v.img")] {
         File::create(place).unwrap().set_len(MIB).unwrap();
     }
-    let grant = |host: &std::path::Path, guest: &str| DirectoryGrant {
-        host: host.to_owned(),
-        guest: guest.to_owned(),
-        write: true,
-    };
-    wait(site.node.register(BACKEND, vec![grant(&outer, "/pool"), grant(&inner, "/inner")])).unwrap();
     // What a component that may write in the outer directory can do.
     fs::rename(&inner, outer.join("away")).unwrap();
     symlink("../secret", &inner).unwrap();
@@ -176,12 +176,12 @@ fn a_link_in_the_place_of_a_granted_directory_leads_nowhere() {
 
 #[test]
 fn the_operators_own_links_to_a_granted_directory_are_followed_once() {
-    let site = Site::new();
-    fs::create_dir(site.path("disk")).unwrap();
+    let site = Site::granting(|root| {
+        fs::create_dir(root.join("disk")).unwrap();
+        symlink("disk", root.join("link")).unwrap();
+        vec![DirectoryGrant { host: root.join("link"), guest: "/pool".to_owned(), write: true }]
+    });
     File::create(site.path("disk/v.img")).unwrap().set_len(MIB).unwrap();
-    symlink("disk", site.path("link")).unwrap();
-    let grant = DirectoryGrant { host: site.path("link"), guest: "/pool".to_owned(), write: true };
-    wait(site.node.register(BACKEND, vec![grant])).unwrap();
     let attach = || wait(site.node.attach_image(&call("c", &[]), "v", "/pool/missing.img", Access::ReadWrite));
     // The directory is reached, and what it does not hold is not there.
     assert_eq!(code(attach()), NotFound);

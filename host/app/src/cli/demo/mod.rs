@@ -184,7 +184,7 @@ impl Place {
 fn config(place: &Place, work: NodeWork) -> Config {
     let host = HostConfig { state: place.state.clone(), admin: None, http: None };
     let backends = [&place.first, &place.second].map(|site| backend(site, &place.link, work));
-    Config { host, backends: backends.into() }
+    Config { host, backends: backends.into(), file: None }
 }
 
 fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {

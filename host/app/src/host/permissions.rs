@@ -1,0 +1,24 @@
+//! What the configuration allows of node work, in the words of the process that does it. That process hears it once,
+//! from a host that has loaded nothing yet, and later reads the configuration itself, by the function here.
+
+use drivebay_backend::permissions;
+use drivebay_node::{Mandate, PermissionsByName};
+use drivebay_policy::Config;
+
+/// What the process for node work is told at the start.
+pub(super) fn mandate(config: &Config) -> Mandate {
+    Mandate { state_dir: config.host.state.clone(), backends: of(config), file: config.file.clone() }
+}
+
+/// Finds the permissions in the text of a configuration.
+///
+/// # Errors
+/// All its mistakes: one that the host would not take over allows nothing new either.
+pub fn read(name: &str, text: &str) -> Result<PermissionsByName, String> {
+    Config::parse(name, text).map(|config| of(&config)).map_err(|error| error.to_string())
+}
+
+fn of(config: &Config) -> PermissionsByName {
+    let granted = config.backends.iter().filter(|backend| backend.grants.node);
+    granted.map(|backend| (backend.name.clone(), permissions(backend))).collect()
+}

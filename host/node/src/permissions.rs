@@ -1,0 +1,44 @@
+//! What the operator allows on this node, as the host's start hands it over once and for all.
+//!
+//! Owns the words. The host says them before it loads anything; from then on they change only when the helper
+//! itself reads the operator's configuration again. It must not open or decide anything.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// A directory that the operator gives to a backend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DirectoryGrant {
+    /// The directory on the host.
+    pub host: PathBuf,
+    /// Where the component sees it, for example `/pool`.
+    pub guest: String,
+    /// Whether writing is granted.
+    pub write: bool,
+}
+
+/// What one backend may do on this node.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Permissions {
+    /// Where its images are, and the directories that it may show.
+    pub directories: Vec<DirectoryGrant>,
+}
+
+/// The permissions of all backends that are granted node work, by name.
+pub type PermissionsByName = BTreeMap<String, Permissions>;
+
+/// All that a helper is told by its host's start.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mandate {
+    /// An existing directory that holds the ledger.
+    pub state_dir: PathBuf,
+    /// The permissions as they were configured at the start.
+    pub backends: PermissionsByName,
+    /// The operator's configuration; none: it stood on a command line and stays as it is.
+    pub file: Option<PathBuf>,
+}
+
+/// Finds the permissions in the text of a configuration that is called `name`; an error says what is wrong with it.
+pub type ReadPermissions = fn(name: &str, text: &str) -> Result<PermissionsByName, String>;
