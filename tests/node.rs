@@ -1,7 +1,9 @@
 //! The process for node work dies: calls under way learn that nobody knows what became of them, whatever
-//! their backend makes of it, and the next ones find another process. Needs root, because it mounts.
+//! their backend makes of it, and the next ones find another process. And what it takes from whom: roots and
+//! grants from the operator alone. Needs root, because it mounts.
 
 use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::PathBuf;
 
 use drivebay_proto::pb::csi::v1::NodeStageVolumeRequest;
@@ -31,11 +33,14 @@ impl Site {
         self.0.path().join("staging")
     }
 
-    async fn host(&self) -> TestHost {
+    fn options(&self) -> Options {
         let pool = self.0.path().join("pool");
         let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
-        let options = Options::default().grant(&grant).grant("node = true").backend("node-id = \"n\"");
-        let host = TestHost::start(Guest::TESTER, options).await;
+        Options::default().grant(&grant).grant("node = true").backend("node-id = \"n\"")
+    }
+
+    async fn host(&self) -> TestHost {
+        let host = TestHost::start(Guest::TESTER, self.options()).await;
         host.create(&["v"]).await;
         host
     }
@@ -137,4 +142,47 @@ async fn a_success_that_was_undone_is_none() {
     expect(&status, Code::Unavailable, "the process for node work ended");
     stages_again(&site, &host).await;
     host.stop().await;
+}
+
+/// Where a call may mount is for the operator to say, in the configuration.
+#[tokio::test]
+async fn a_target_outside_of_the_roots_is_refused_and_the_client_told_what_to_configure() {
+    let Some(site) = Site::new() else { return };
+    let pods = site.0.path().join("pods");
+    std::fs::create_dir(&pods).unwrap();
+    let host = TestHost::start(Guest::TESTER, site.options().targets(&pods)).await;
+    host.create(&["v"]).await;
+    site.instruct(&host, "{bind}").await;
+    let mut client = host.node().await;
+    let status = refused(client.node_stage_volume(site.stage()).await);
+    let words = status.message();
+    assert!(words.contains("outside of the directories") && words.contains("`targets` of [host]"), "{words}");
+    assert!(!site.is_mounted());
+    // Undoing what was refused succeeds, or the client would go on for ever.
+    host.instruct("unstage-volume", "vol-v", &format!("unmount {}", site.staging().display())).await;
+    let mut request = requests::unstage("vol-v");
+    request.staging_target_path = site.stage().staging_target_path;
+    client.node_unstage_volume(request).await.unwrap();
+}
+
+/// The process for node work reads new grants itself, and not from a file that others than the operator may write.
+#[tokio::test]
+async fn a_configuration_that_the_host_could_have_written_grants_nothing() {
+    let Some(site) = Site::new() else { return };
+    let host = site.host().await;
+    let file = std::fs::read_to_string(host.file()).unwrap();
+    let configure = |guest: &str, mode: u32| {
+        std::fs::set_permissions(host.file(), std::fs::Permissions::from_mode(mode)).unwrap();
+        std::fs::write(host.file(), file.replace("guest = \"/pool\"", &format!("guest = \"{guest}\""))).unwrap();
+        host.signal(Signal::HUP);
+    };
+    configure("/other", 0o666);
+    let line = host.log.wait("refused: ", 1).await;
+    assert!(line.text.contains("node work cannot be set up"), "{}", line.text);
+    assert!(line.text.contains("others than its owner may write to it"), "{}", line.text);
+    configure("/another", 0o600);
+    host.log.wait("generation serves", 2).await;
+    site.instruct(&host, &format!("bind /another/a {}", site.staging().display())).await;
+    host.node().await.node_stage_volume(site.stage()).await.unwrap();
+    assert!(site.is_mounted());
 }

@@ -40,6 +40,7 @@ pub struct Options {
     sections: String,
     layout: Layout,
     prefix: Vec<String>,
+    targets: Option<PathBuf>,
     pub(super) tap: Option<Tap>,
 }
 
@@ -118,6 +119,13 @@ impl Options {
     #[must_use]
     pub fn state(mut self, path: &Path) -> Self {
         self.state = Some(path.to_owned());
+        self
+    }
+
+    /// Where volumes may be mounted, if not wherever temporary files are.
+    #[must_use]
+    pub fn targets(mut self, path: &Path) -> Self {
+        self.targets = Some(path.to_owned());
         self
     }
 
@@ -214,7 +222,8 @@ impl Options {
     /// The file for a host that keeps everything below `directory`.
     pub fn file(&self, guest: Guest, directory: &Path) -> String {
         let state = self.state.clone().unwrap_or_else(|| directory.join("state"));
-        let (directory, state) = (directory.display(), state.display());
+        let targets = self.targets.clone().unwrap_or_else(std::env::temp_dir);
+        let (directory, state, targets) = (directory.display(), state.display(), targets.display());
         let component = self.component.clone().unwrap_or_else(|| guest.path());
         let Self { backend, limits, grants, settings, sections, .. } = self;
         let http = if self.metrics { "http = \"127.0.0.1:0\"\n" } else { "" };
@@ -225,7 +234,7 @@ impl Options {
             format!("csi = \"unix://{directory}/csi.sock\"\n")
         };
         format!(
-            "[host]\nstate = \"{state}\"\nadmin = \"unix://{directory}/admin.sock\"\n{http}\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
+            "[host]\nstate = \"{state}\"\ntargets = [\"{targets}\"]\nadmin = \"unix://{directory}/admin.sock\"\n{http}\n[[backend]]\nname = \"under-test\"\ncomponent = \"{}\"\n\
              {csi}settings = {{ {} }}\n{addons}{backend}\n[backend.limits]\n{limits}\n[backend.grants]\n{grants}\n{sections}",
             component.display(),
             settings.trim_end_matches(", "),

@@ -34,6 +34,8 @@ pub type PermissionsByName = BTreeMap<String, Permissions>;
 pub struct Mandate {
     /// An existing directory that holds the ledger.
     pub state_dir: PathBuf,
+    /// Absolute paths of the directories below which volumes may be mounted and shown.
+    pub targets: Vec<PathBuf>,
     /// The permissions as they were configured at the start.
     pub backends: PermissionsByName,
     /// The operator's configuration; none: it stood on a command line and stays as it is.

@@ -2,7 +2,7 @@
 //! program's.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use serde::Deserialize;
 
@@ -11,7 +11,7 @@ use super::backend::{
     Sockets, TRIAL,
 };
 use super::http::{self, HttpSection};
-use super::{Config, ConfigError, DEFAULT_STATE, HostConfig, Problems, overlaps, units};
+use super::{Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, overlaps, units};
 use crate::limits::Limits;
 
 #[derive(Deserialize)]
@@ -27,6 +27,7 @@ struct HostSection {
     state: Option<PathBuf>,
     admin: Option<String>,
     http: Option<String>,
+    targets: Option<Vec<PathBuf>>,
 }
 
 #[derive(Deserialize)]
@@ -153,6 +154,7 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     let host = HostConfig {
         state: file.host.state.unwrap_or_else(|| PathBuf::from(DEFAULT_STATE)),
         admin: file.host.admin.and_then(|text| problems.take("host.admin", units::socket(&text))),
+        targets: targets(file.host.targets, "host.targets", problems),
         http: file.host.http.and_then(|text| {
             let parsed =
                 text.parse().map_err(|_| format!("\"{text}\" is not an address; write for example 127.0.0.1:9911"));
@@ -163,6 +165,22 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     unique(&backends, problems);
     overlaps(&backends, problems);
     Config { host, backends, file: None }
+}
+
+/// The directories below which volumes may be mounted: those that the operator names at `place`, or kubelet's.
+pub fn targets(named: Option<Vec<PathBuf>>, place: &str, problems: &mut Problems) -> Vec<PathBuf> {
+    let Some(named) = named else { return DEFAULT_TARGETS.iter().map(PathBuf::from).collect() };
+    let plain = |path: &Path| {
+        let mut parts = path.components();
+        parts.next() == Some(Component::RootDir)
+            && path.parent().is_some()
+            && parts.all(|part| matches!(part, Component::Normal(_)))
+    };
+    for wrong in named.iter().filter(|path| !plain(path)) {
+        let wrong = wrong.display();
+        problems.add(format!("{place}: {wrong} is not an absolute path of a directory below /, without `..`"));
+    }
+    named
 }
 
 fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {

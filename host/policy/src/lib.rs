@@ -18,7 +18,7 @@ pub use backend::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
     InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
-pub use file::source;
+pub use file::{source, targets};
 pub use http::argument as http_grant;
 pub use overlap::overlaps;
 pub use problems::{ConfigError, Problems};
@@ -42,9 +42,14 @@ pub struct HostConfig {
     pub state: PathBuf,
     /// The admin socket.
     pub admin: Option<PathBuf>,
+    /// The directories below which volumes may be mounted and shown.
+    pub targets: Vec<PathBuf>,
     /// Where page and metrics are served.
     pub http: Option<std::net::SocketAddr>,
 }
+
+/// Where kubelet asks for volumes, unless told otherwise: the places of pods, and those of plug-ins.
+pub const DEFAULT_TARGETS: [&str; 2] = ["/var/lib/kubelet/pods", "/var/lib/kubelet/plugins"];
 
 /// Where the host keeps its state unless told otherwise.
 pub const DEFAULT_STATE: &str = "/var/lib/drivebay";

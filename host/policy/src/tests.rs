@@ -9,6 +9,7 @@ const WHOLE: &str = r#"
 state = "/var/lib/x"
 admin = "unix:///run/x/admin.sock"
 http = "127.0.0.1:9911"
+targets = ["/data/kubelet/pods"]
 [[backend]]
 name = "local"
 component = "local"
@@ -47,6 +48,7 @@ budget = 3
 #[test]
 fn everything_is_read() {
     let config = Config::parse("x.toml", WHOLE).unwrap();
+    assert_eq!(config.host.targets, [PathBuf::from("/data/kubelet/pods")]);
     let backend = &config.backends[0];
     assert_eq!(backend.component, ComponentSource::Local);
     assert_eq!(backend.settings.len(), 3);
@@ -180,5 +182,19 @@ fn directories_that_overlap_are_refused_where_one_may_be_written() {
     ];
     for (of_one, of_other) in apart {
         assert!(parse(&of_one, &of_other).is_ok());
+    }
+}
+
+#[test]
+fn volumes_are_mounted_below_named_directories() {
+    let of = |line: &str| {
+        let text = format!("[host]\n{line}\n[[backend]]\nname = \"x\"\ncomponent = \"local\"\ncsi = \"unix:///x\"\n");
+        Config::parse("x.toml", &text).map(|config| config.host.targets)
+    };
+    assert_eq!(of("").unwrap(), DEFAULT_TARGETS.map(PathBuf::from));
+    assert_eq!(of("targets = [\"/a\", \"/b/c\"]").unwrap(), ["/a", "/b/c"].map(PathBuf::from));
+    for wrong in ["/", "a", "/a/../b", ""] {
+        let error = of(&format!("targets = [\"{wrong}\"]")).unwrap_err().to_string();
+        assert!(error.contains("host.targets"), "{wrong}: {error}");
     }
 }

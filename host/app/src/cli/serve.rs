@@ -11,7 +11,7 @@ use drivebay_confine as confine;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, overlaps, source, units,
+    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, overlaps, source, targets, units,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -58,6 +58,9 @@ pub(crate) struct Args {
     /// Allow node work: loop devices and mounts.
     #[arg(long)]
     node: bool,
+    /// A directory below which volumes may be mounted, instead of kubelet's; may be given many times.
+    #[arg(long, value_name = "DIR")]
+    targets: Vec<PathBuf>,
     /// Permission bits of the sockets, in octal.
     #[arg(long, value_name = "MODE", default_value = "0600")]
     socket_mode: String,
@@ -161,6 +164,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         state: args.state.clone(),
         admin: args.admin.as_deref().and_then(|text| problems.take("--admin", units::socket(text))),
         http: None,
+        targets: targets((!args.targets.is_empty()).then(|| args.targets.clone()), "--targets", &mut problems),
     };
     let backends = vec![backend];
     overlaps(&backends, &mut problems);

@@ -7,7 +7,8 @@ use drivebay_policy::Config;
 
 /// What the process for node work is told at the start.
 pub(super) fn mandate(config: &Config) -> Mandate {
-    Mandate { state_dir: config.host.state.clone(), backends: of(config), file: config.file.clone() }
+    let (state_dir, targets) = (config.host.state.clone(), config.host.targets.clone());
+    Mandate { state_dir, targets, backends: of(config), file: config.file.clone() }
 }
 
 /// Finds the permissions in the text of a configuration.

@@ -12,6 +12,7 @@ use super::journal::Durability;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
 use super::permits::Permits;
 use super::system::paths::{Place, admit};
+use super::system::targets::Targets;
 use super::turns::{Turns, VolumeKey};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{Mandate, ReadPermissions};
@@ -22,6 +23,7 @@ use crate::protocol::{Access, Caller, EntryKind, LedgerEntry, Load};
 pub(super) struct Engine {
     book: Mutex<Book>,
     pub(super) permits: Permits,
+    pub(super) targets: Targets,
     pub(super) turns: Turns,
     pub(super) holds: Holds,
     /// Entries below this id were written by earlier helpers.
@@ -39,6 +41,7 @@ impl Engine {
         Ok(Self {
             first_own_id: book.next_id(),
             book: Mutex::new(book),
+            targets: Targets::new(&mandate.targets),
             permits: Permits::new(mandate, read)?,
             turns: Turns::default(),
             holds: Holds::default(),
@@ -162,15 +165,20 @@ impl Scope<'_> {
         NodeError::new(ErrorCode::NotFound, message)
     }
 
-    /// A path of the call under way. None: not even its parent exists.
+    /// A path of the call under way. None: nothing of ours can be there, because not even its parent exists, or
+    /// because it lies below no root.
     pub(super) fn find_place(&self, path: &str) -> Result<Option<Place>, NodeError> {
         let role = admit(self.caller, path)?;
-        Place::open(path, role)
+        if self.engine.targets.locate(path).is_none() {
+            return Ok(None);
+        }
+        Place::open(&self.engine.targets, path, role)
     }
 
-    /// A path of the call under way whose parent exists.
+    /// A path of the call under way, below a root, whose parent exists.
     pub(super) fn place(&self, path: &str) -> Result<Place, NodeError> {
-        self.find_place(path)?.ok_or_else(|| {
+        let role = admit(self.caller, path)?;
+        Place::open(&self.engine.targets, path, role)?.ok_or_else(|| {
             NodeError::new(ErrorCode::NotFound, format!("the parent directory of {path} does not exist"))
         })
     }

@@ -59,23 +59,30 @@ pub(super) fn read_permissions(_name: &str, text: &str) -> Result<PermissionsByN
 impl Site {
     pub(super) fn new() -> Self {
         let directory = directory();
-        let granted = grants(directory.path());
-        Self::with(directory, BACKEND, granted)
+        let (granted, targets) = (grants(directory.path()), vec![directory.path().join("pods")]);
+        Self::with(directory, granted, targets)
+    }
+
+    /// A node with other roots below its directory.
+    pub(super) fn rooted(make: impl FnOnce(&Path) -> Vec<PathBuf>) -> Self {
+        let directory = directory();
+        let (granted, targets) = (grants(directory.path()), make(directory.path()));
+        Self::with(directory, granted, targets)
     }
 
     /// A node whose backend has other grants, below a directory that is there.
     pub(super) fn granting(make: impl FnOnce(&Path) -> Vec<DirectoryGrant>) -> Self {
         let directory = directory();
-        let granted = make(directory.path());
-        Self::with(directory, BACKEND, granted)
+        let (granted, targets) = (make(directory.path()), vec![directory.path().join("pods")]);
+        Self::with(directory, granted, targets)
     }
 
     /// As configured for one backend, in a file that the helper can read again.
-    fn with(directory: TempDir, backend: &str, directories: Vec<DirectoryGrant>) -> Self {
-        let backends = [(backend.to_owned(), Permissions { directories })].into();
+    fn with(directory: TempDir, directories: Vec<DirectoryGrant>, targets: Vec<PathBuf>) -> Self {
+        let backends = [(BACKEND.to_owned(), Permissions { directories })].into();
         let file = directory.path().join("configuration");
         fs::write(&file, serde_json::to_string(&backends).unwrap()).unwrap();
-        let mandate = Mandate { state_dir: directory.path().join("state"), backends, file: Some(file) };
+        let mandate = Mandate { state_dir: directory.path().join("state"), targets, backends, file: Some(file) };
         let node = Node::start(launch(mandate.clone())).unwrap();
         let site = Self { node, mandate, directory };
         wait(site.node.recover()).unwrap();

@@ -73,35 +73,92 @@ fn host_paths_must_be_those_of_the_call() {
 }
 
 #[test]
-fn the_operators_links_are_followed_but_never_the_last_component() {
+fn the_operators_links_to_a_root_are_followed_and_no_others() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::rooted(|directory| {
+        fs::create_dir(directory.join("disk")).unwrap();
+        symlink("disk", directory.join("kubelet")).unwrap();
+        vec![directory.join("kubelet")]
+    });
+    let image = site.image("v.img", "ext4");
+    fs::create_dir_all(site.path("disk/pod/staging")).unwrap();
+    symlink("staging", site.path("disk/pod/link")).unwrap();
+    symlink("pod", site.path("disk/way")).unwrap();
+    let path = |name: &str| site.path(name).to_str().unwrap().to_owned();
+    for link in [path("kubelet/pod/link"), path("kubelet/way/staging"), path("kubelet/way/link")] {
+        let caller = call("c", &[(PathRole::Staging, &link)]);
+        wait(site.node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
+        assert_eq!(code(wait(site.node.mount_device(&caller, request("v", &link, "ext4")))), NotAllowed, "{link}");
+    }
+    assert!(!is_mount(site.path("disk/pod/staging")));
+
+    let through = path("kubelet/pod/staging");
+    let caller = call("c", &[(PathRole::Staging, &through)]);
+    for _ in 0..2 {
+        wait(site.node.mount_device(&caller, request("v", &through, "ext4"))).unwrap();
+    }
+    assert!(is_mount(site.path("disk/pod/staging")));
+    // The same place by its real name is the same mount.
+    let direct = path("disk/pod/staging");
+    let caller = call("c", &[(PathRole::Staging, &direct)]);
+    wait(site.node.unmount(&caller, "v", &direct)).unwrap();
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn volumes_are_mounted_below_the_roots_alone() {
     if !is_root() {
         return;
     }
     let site = Site::new();
     let image = site.image("v.img", "ext4");
-    let victim = site.staging("victim");
-    let link = site.pod("link");
-    symlink(&victim, &link).unwrap();
-    let caller = call("c", &[(PathRole::Staging, &link)]);
-    wait(site.node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
-    let mounted = wait(site.node.mount_device(&caller, request("v", &link, "ext4")));
-    assert_eq!(code(mounted), NotAllowed);
-    assert!(!is_mount(&victim));
-
-    let real = site.staging("kubelet");
-    fs::create_dir(format!("{real}/staging")).unwrap();
-    let kubelet = site.pod("kubelet-link");
-    symlink("kubelet", &kubelet).unwrap();
-    let through = format!("{kubelet}/staging");
-    let caller = call("c", &[(PathRole::Staging, &through)]);
-    for _ in 0..2 {
-        wait(site.node.mount_device(&caller, request("v", &through, "ext4"))).unwrap();
+    fs::create_dir(site.path("elsewhere")).unwrap();
+    fs::create_dir(site.path("pool/v")).unwrap();
+    let outside = site.path("elsewhere").to_str().unwrap().to_owned();
+    let root = site.path("pods").to_str().unwrap().to_owned();
+    for path in [outside.as_str(), &root, "/mnt", "/etc/motd"] {
+        let caller = call("c", &[(PathRole::Target, path)]);
+        wait(site.node.attach_image(&caller, "v", &image, Access::ReadWrite)).unwrap();
+        let mounted = wait(site.node.mount_device(&caller, request("v", path, "ext4"))).unwrap_err();
+        assert!(mounted.code == NotAllowed && mounted.message.contains("`targets` of [host]"), "{mounted}");
+        let source = BindSource::Granted("/pool/v".to_owned());
+        let bound = wait(site.node.bind(&caller, "v", source, path, Access::ReadWrite));
+        assert_eq!(code(bound), NotAllowed, "{path}");
+        let shown = wait(site.node.publish_device(&caller, "v", path, Access::ReadWrite));
+        assert_eq!(code(shown), NotAllowed, "{path}");
+        // Nothing can be there, so a client that undoes what was refused is done.
+        assert_eq!(code(wait(site.node.get_usage(&caller, "v", path))), NotFound, "{path}");
+        wait(site.node.unmount(&caller, "v", path)).unwrap();
+        assert!(fs::exists(&outside).unwrap(), "what is not ours is not removed");
+        wait(site.node.detach_image(&caller, "v")).unwrap();
     }
-    assert!(is_mount(format!("{real}/staging")));
-    // The same place by its real name is the same mount.
-    let direct = format!("{real}/staging");
-    let caller = call("c", &[(PathRole::Staging, &direct)]);
-    wait(site.node.unmount(&caller, "v", &direct)).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn what_was_mounted_below_another_root_is_not_taken_for_gone() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let caller = call("c", &[]);
+    let staging = site.staged(&caller, "v", "ext4");
+    let caller = with(&caller, PathRole::Staging, &staging);
+    wait(site.node.acknowledge(&caller, None)).unwrap();
+    site.kill();
+    let other = crate::Mandate { targets: vec![site.path("elsewhere")], ..site.mandate.clone() };
+    let node = crate::Node::start(super::harness::launch(other)).unwrap();
+    assert_eq!(wait(node.recover()).unwrap().kept.len(), 2);
+    let refused = wait(node.unmount(&caller, "v", &staging)).unwrap_err();
+    assert!(refused.code == NotAllowed && refused.message.contains("`targets` of [host]"), "{refused}");
+    assert!(is_mount(&staging));
+    super::harness::kill(&node);
+    wait(node.closed());
+    wait(site.node.respawn()).unwrap();
+    wait(site.node.unmount(&caller, "v", &staging)).unwrap();
     wait(site.node.detach_image(&caller, "v")).unwrap();
     site.assert_clean();
 }

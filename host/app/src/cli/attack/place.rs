@@ -91,7 +91,7 @@ impl Place {
     /// The configuration of the host: the neighbour, the attacker, and others that do a deed at a place.
     pub(super) fn configuration(&self, attack: &Attack, others: &[(&str, &str, &str)]) -> Result<String> {
         let directory = self.directory.display().to_string();
-        let mut text = format!("[host]\nstate = \"{directory}/state\"\n");
+        let mut text = format!("[host]\nstate = \"{directory}/state\"\ntargets = [\"{directory}/pods\"]\n");
         let (at, deed) = match attack.guest {
             Guest::Does(at, deed) => (at, deed.replace("{place}", &directory)),
             Guest::Starts(_) => ("", String::new()),

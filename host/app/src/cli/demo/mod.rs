@@ -182,7 +182,8 @@ impl Place {
 }
 
 fn config(place: &Place, work: NodeWork) -> Config {
-    let host = HostConfig { state: place.state.clone(), admin: None, http: None };
+    let targets = vec![place.first.mounts.clone(), place.second.mounts.clone()];
+    let host = HostConfig { state: place.state.clone(), admin: None, http: None, targets };
     let backends = [&place.first, &place.second].map(|site| backend(site, &place.link, work));
     Config { host, backends: backends.into(), file: None }
 }

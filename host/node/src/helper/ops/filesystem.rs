@@ -28,7 +28,8 @@ pub(super) fn grow(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
             Some(mount) => Err(read_only(mount)),
         };
     };
-    expect_seen(scope.engine, mount)?;
+    // Also that it lies below a root: programs are told its path.
+    drop(open_root(scope.engine, mount)?);
     let file_system = mount.recipe.as_ref().map(|recipe| recipe.file_system.as_str());
     let node = format!("/dev/{}", device.path);
     let (program, arguments): (&str, &[&str]) = match file_system {
@@ -91,7 +92,7 @@ pub(in crate::helper) fn set_group(scope: &Scope<'_>, target: &str, group: u32) 
 /// The root directory of what an entry mounted.
 pub(super) fn open_root(engine: &Engine, mount: &Entry) -> Result<OwnedFd, NodeError> {
     expect_seen(engine, mount)?;
-    let place = Place::open(&mount.place, PathRole::Other)?;
+    let place = Place::open(&engine.targets, &mount.place, PathRole::Other)?;
     let root = place.map_or(Ok(None), |place| place.directory())?;
     root.ok_or_else(|| NodeError::new(ErrorCode::NotFound, format!("{} does not exist", mount.place)))
 }

@@ -40,7 +40,7 @@ pub(crate) fn undo(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
 }
 
 fn take_down(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
-    let Some(place) = Place::open(&entry.place, PathRole::Other)? else {
+    let Some(place) = Place::open(&engine.targets, &entry.place, PathRole::Other)? else {
         return Ok(());
     };
     match presence(engine, entry, &MountTable::read()?)? {
@@ -77,7 +77,9 @@ pub(crate) fn undo_orphans(engine: &Engine, key: &VolumeKey) -> Result<(), NodeE
 pub(crate) fn unmount(scope: &Scope<'_>, target: &str) -> Result<(), NodeError> {
     let engine: &Arc<Engine> = scope.engine;
     let Some(place) = scope.find_place(target)? else {
-        return Ok(());
+        // What was mounted while other roots were named is not to be taken for gone.
+        let stands = scope.entries().iter().any(|entry| entry.path == target);
+        return if stands { Err(engine.targets.outside(target)) } else { Ok(()) };
     };
     if let Some(entry) = scope.at(&place) {
         undo(engine, &entry)?;

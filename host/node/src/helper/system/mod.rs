@@ -9,3 +9,4 @@ pub(super) mod paths;
 pub(crate) mod programs;
 pub(crate) mod syscalls;
 pub(crate) mod table;
+pub(crate) mod targets;

@@ -1,7 +1,8 @@
 //! Host paths: which ones a call may name, and how the last component is opened.
 //!
-//! The parent of a place may contain the operator's links (a kubelet directory often is one); the
-//! last component never, or a pod could point a mount elsewhere. It must not mount anything.
+//! A place lies below one of the operator's roots. A root may be reached by the operator's links (a kubelet
+//! directory often is one); nothing below it is, or a pod could point a mount elsewhere. It must not mount
+//! anything.
 
 use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -11,6 +12,7 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags, ResolveFlags, Stat};
 use rustix::io::Errno;
 
 use super::super::ledger::FileId;
+use super::targets::Targets;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Caller, PathRole};
 
@@ -38,12 +40,12 @@ impl Shape {
     }
 }
 
-/// A host path whose parent exists and is held open.
+/// A host path below a root, whose parent exists and is held open.
 #[derive(Debug)]
 pub(crate) struct Place {
     parent: OwnedFd,
     name: String,
-    /// The path with the parent's links resolved, as the mount table shows it.
+    /// The path with the root's links resolved, as the mount table shows it.
     pub(crate) real: String,
     pub(crate) role: PathRole,
 }
@@ -74,18 +76,21 @@ pub(crate) fn is_normal(relative: &str) -> bool {
 }
 
 impl Place {
-    /// Opens the parent. None: there is no parent, so nothing can be there.
-    pub(crate) fn open(path: &str, role: PathRole) -> Result<Option<Self>, NodeError> {
+    /// Opens the parent. None: there is no parent, so nothing can be there. `not-allowed`: it lies below no root.
+    pub(crate) fn open(targets: &Targets, path: &str, role: PathRole) -> Result<Option<Self>, NodeError> {
         check_form(path)?;
-        let Some((parent, name)) = path.rsplit_once('/') else {
-            return Ok(None);
-        };
-        let parent_path = if parent.is_empty() { "/" } else { parent };
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let parent = match rustix::fs::openat(CWD, parent_path, flags, Mode::empty()) {
-            Ok(parent) => parent,
-            Err(Errno::NOENT) => return Ok(None),
-            Err(errno) => return Err(NodeError::system(format!("opening {parent_path}"), errno)),
+        let (root, rest) = targets.locate(path).ok_or_else(|| targets.outside(path))?;
+        let Some(root) = Targets::open(root)? else { return Ok(None) };
+        let (parent, name) = match rest.rsplit_once('/') {
+            None => (root, rest),
+            Some((parents, name)) => {
+                let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+                match rustix::fs::openat2(&root, parents, flags, Mode::empty(), NO_LINKS) {
+                    Ok(parent) => (parent, name),
+                    Err(Errno::NOENT) => return Ok(None),
+                    Err(errno) => return Err(opening(path, errno)),
+                }
+            }
         };
         let real = real_path(&parent)?;
         let real = format!("{}/{name}", real.trim_end_matches('/'));
