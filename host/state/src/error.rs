@@ -48,6 +48,12 @@ pub enum StateError {
         /// What both numbers count.
         unit: Unit,
     },
+    /// Commits to the namespace that wait for the disk hold as much memory as they may.
+    #[error("more than {limit} bytes of commits would wait for the disk at once: commit less, or repeat the call")]
+    Busy {
+        /// Most bytes that may wait.
+        limit: u64,
+    },
     /// One part of the request is larger than any namespace allows.
     #[error("{what} is larger than the limit of {limit}")]
     TooLarge {

@@ -38,6 +38,8 @@ pub struct Quota {
     pub bytes: u64,
     /// Most keys: bounds what an engine spends per key beside the bytes counted above.
     pub keys: u64,
+    /// Most bytes of commits that wait for the disk at once, with what each takes beside its keys and values.
+    pub waiting: u64,
 }
 
 impl Usage {
@@ -56,9 +58,10 @@ impl Usage {
 
 impl Default for Quota {
     /// 64 MiB and a million keys: far above the records of any volume inventory seen, small enough
-    /// that a faulty backend cannot fill a node's disk.
+    /// that a faulty backend cannot fill a node's disk. 16 MiB may wait: three commits of the largest
+    /// size, or every call of a busy backend with thousands of usual records.
     fn default() -> Self {
-        Self { bytes: 64 * 1024 * 1024, keys: 1_000_000 }
+        Self { bytes: 64 * 1024 * 1024, keys: 1_000_000, waiting: 16 * 1024 * 1024 }
     }
 }
 

@@ -12,6 +12,7 @@ mod grouping;
 mod limit;
 mod model;
 mod power;
+mod turns;
 
 use std::future::Future;
 use std::path::PathBuf;

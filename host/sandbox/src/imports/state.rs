@@ -57,6 +57,7 @@ fn explain(error: StateError) -> Error {
         StateError::QuotaExceeded { .. } => Error::QuotaExceeded,
         StateError::TooLarge { .. } | StateError::InvalidKey { .. } => Error::Invalid(error.to_string()),
         StateError::ReadOnly => Error::ReadOnly,
+        StateError::Busy { .. } => Error::Unavailable(error.to_string()),
         StateError::Unavailable(why) => Error::Unavailable(why),
     }
 }

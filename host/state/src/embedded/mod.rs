@@ -8,6 +8,7 @@
 mod apply;
 mod file;
 mod gate;
+mod lanes;
 mod layout;
 mod medium;
 mod open;

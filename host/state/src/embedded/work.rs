@@ -1,12 +1,16 @@
 //! Work for the writer, and the one who waits for it. Owns what work weighs in the queue; does none of it.
 
-use tokio::sync::{OwnedSemaphorePermit, oneshot};
+use tokio::sync::oneshot;
 
+use super::lanes::{Piece, QUANTUM};
 use crate::limits::commit_size;
 use crate::{Change, Quota, StateError};
 
-/// Most KiB in one transaction: it has to fit well into redb's write buffer.
-pub(super) const MAX_GROUP_KIB: u32 = 8 * 1024;
+/// What a change costs beside its bytes: the page that it is written to.
+const PAGE: u64 = 4096;
+/// What a commit and each of its changes hold beside their bytes.
+const HELD_PER_COMMIT: u64 = 1024;
+const HELD_PER_CHANGE: u64 = 64;
 
 /// Something to do in one step.
 #[derive(Debug)]
@@ -17,34 +21,66 @@ pub(super) enum Work {
 }
 
 impl Work {
-    /// KiB that the work holds in memory, at least one.
-    pub(super) fn weight(&self) -> u32 {
-        let bytes = match self {
-            Self::Commit { changes, .. } => commit_size(changes),
+    /// Bytes that the namespace's work may hold; none: as many as it takes, since only the host asks for it.
+    pub(super) fn most_held(&self) -> u64 {
+        match self {
+            Self::Commit { quota, .. } => quota.waiting,
+            Self::Copy { .. } | Self::DeleteAll { .. } => u64::MAX,
+        }
+    }
+}
+
+impl Piece for Work {
+    /// The namespace that it changes, so that what changes one namespace keeps its order.
+    fn lane(&self) -> &str {
+        match self {
+            Self::Commit { namespace, .. } | Self::DeleteAll { namespace } => namespace,
+            Self::Copy { to, .. } => to,
+        }
+    }
+
+    fn cost(&self) -> u64 {
+        match self {
+            Self::Commit { changes, .. } => bytes(commit_size(changes)).saturating_add(each(changes, PAGE)),
+            // Large, whatever the namespace holds: it is found out when it is done.
+            Self::Copy { .. } | Self::DeleteAll { .. } => QUANTUM * 2,
+        }
+    }
+
+    fn held(&self) -> u64 {
+        let held = match self {
+            Self::Commit { changes, .. } => bytes(commit_size(changes)).saturating_add(each(changes, HELD_PER_CHANGE)),
             Self::Copy { .. } | Self::DeleteAll { .. } => 0,
         };
-        u32::try_from(bytes.div_ceil(1024)).map_or(MAX_GROUP_KIB, |kib| kib.clamp(1, MAX_GROUP_KIB))
+        held.saturating_add(HELD_PER_COMMIT)
     }
+}
+
+/// So many bytes for each of the changes.
+fn each(changes: &[Change], so_many: u64) -> u64 {
+    bytes(changes.len()).saturating_mul(so_many)
+}
+
+fn bytes(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 /// Work with the one who waits for it.
 pub(super) struct Job {
     pub(super) work: Work,
     pub(super) answer: oneshot::Sender<Result<(), StateError>>,
-    pub(super) room: OwnedSemaphorePermit,
 }
 
-/// What the writer's thread receives.
-pub(super) enum Message {
-    Job(Box<Job>),
-    /// A reader met a failure: see whether the store has to be reopened.
-    Recover,
-}
+impl Piece for Job {
+    fn lane(&self) -> &str {
+        self.work.lane()
+    }
 
-impl Job {
-    /// Makes room in the queue, then answers. A caller that has gone does not mind.
-    pub(super) fn finish(self, verdict: Result<(), StateError>) {
-        drop(self.room);
-        drop(self.answer.send(verdict));
+    fn cost(&self) -> u64 {
+        self.work.cost()
+    }
+
+    fn held(&self) -> u64 {
+        self.work.held()
     }
 }

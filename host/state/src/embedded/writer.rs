@@ -5,10 +5,7 @@
 //! thread and not a task: a sync blocks for milliseconds, and while one is under way the next group
 //! gathers by itself, so no timer has to trade latency against throughput.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::Receiver;
 
 use redb::{Database, Durability};
 
@@ -16,11 +13,9 @@ use super::apply::{Effect, Fault, apply};
 use super::gate::{Gate, in_words};
 use super::medium::Medium;
 use super::open;
-use super::work::{Job, MAX_GROUP_KIB, Message};
+use super::queue::Desk;
+use super::work::Job;
 use crate::StateError;
-
-/// Most pieces of work in one transaction: bounds how long the first of them waits for the last.
-const MAX_GROUP_WORK: usize = 256;
 
 const DISTRUSTED: &str =
     "the disk did not confirm a write, so what it holds is not certain; check it, then restart the host";
@@ -30,59 +25,27 @@ pub(super) struct Writer {
     gate: Arc<Gate>,
     medium: Medium,
     store_id: String,
-    received: Receiver<Message>,
-    /// Taken from the channel but not yet in a group.
-    waiting: VecDeque<Message>,
-    recovering: Arc<AtomicBool>,
+    desk: Arc<Desk>,
 }
 
 impl Writer {
-    pub(super) fn new(
-        gate: Arc<Gate>,
-        medium: Medium,
-        store_id: &str,
-        received: Receiver<Message>,
-        recovering: Arc<AtomicBool>,
-    ) -> Self {
-        Self { gate, medium, store_id: store_id.to_owned(), received, waiting: VecDeque::new(), recovering }
+    pub(super) fn new(gate: Arc<Gate>, medium: Medium, store_id: &str, desk: Arc<Desk>) -> Self {
+        Self { gate, medium, store_id: store_id.to_owned(), desk }
     }
 
     /// Serves until all callers are gone and all work is answered.
-    pub(super) fn run(mut self) {
-        while let Some(group) = self.next_group() {
+    pub(super) fn run(self) {
+        while let Some(next) = self.desk.next() {
+            if next.is_failing {
+                self.check_health();
+            }
             if self.gate.closed().is_some() {
                 self.reopen();
             }
-            if !group.is_empty() {
-                self.serve(group);
+            if !next.group.is_empty() {
+                self.serve(next.group);
             }
         }
-    }
-
-    /// Waits for work, then takes what else has come by now, up to the limits of a group. Empty: a
-    /// reader asked for recovery. None: all callers are gone.
-    fn next_group(&mut self) -> Option<Vec<Job>> {
-        if self.waiting.is_empty() {
-            self.waiting.push_back(self.received.recv().ok()?);
-        }
-        self.waiting.extend(self.received.try_iter());
-        let mut group = Vec::new();
-        let mut weight = 0_u32;
-        while let Some(message) = self.waiting.pop_front() {
-            match message {
-                Message::Recover => self.check_health(),
-                Message::Job(job) => {
-                    weight = weight.saturating_add(job.work.weight());
-                    let full = group.len() >= MAX_GROUP_WORK || weight > MAX_GROUP_KIB;
-                    if full && !group.is_empty() {
-                        self.waiting.push_front(Message::Job(job));
-                        break;
-                    }
-                    group.push(*job);
-                }
-            }
-        }
-        Some(group)
     }
 
     /// Does the group in one transaction and answers each, or tells all of them that it failed.
@@ -94,7 +57,7 @@ impl Writer {
                     self.gate.count_durable();
                 }
                 for (job, verdict) in group.into_iter().zip(verdicts) {
-                    job.finish(verdict);
+                    self.desk.finish(job, verdict);
                 }
             }
             Some(Err(error)) => {
@@ -103,18 +66,24 @@ impl Writer {
                 self.gate.close(why.clone());
                 // First, so that whoever hears of the failure can read what is there.
                 self.reopen();
-                refuse(group, &why);
+                self.refuse(group, &why);
             }
             None => {
                 let why = self.gate.closed().unwrap_or_default();
-                refuse(group, &why);
+                self.refuse(group, &why);
             }
+        }
+    }
+
+    /// Tells all of a group why nothing can be said of its work.
+    fn refuse(&self, group: Vec<Job>, why: &str) {
+        for job in group {
+            self.desk.finish(job, Err(StateError::Unavailable(why.to_owned())));
         }
     }
 
     /// After a reader's failure: closes the database if redb has given it up.
     fn check_health(&self) {
-        self.recovering.store(false, Ordering::Release);
         let probe = self.gate.write(|database| Ok(database.begin_write()?.abort()?));
         if let Some(Err(error)) = probe {
             self.gate.close(in_words(&error));
@@ -142,13 +111,6 @@ impl Writer {
                 self.gate.close("it cannot be reopened; the host's log says why".to_owned());
             }
         }
-    }
-}
-
-/// Tells all of a group why nothing can be said of its work.
-fn refuse(group: Vec<Job>, why: &str) {
-    for job in group {
-        job.finish(Err(StateError::Unavailable(why.to_owned())));
     }
 }
 

@@ -99,7 +99,7 @@ async fn a_page_holds_so_many_entries_and_bytes_but_at_least_one_entry() {
 
 #[tokio::test]
 async fn the_quota_counts_bytes_of_keys_and_values() {
-    let quota = Quota { bytes: 10, keys: 100 };
+    let quota = Quota { bytes: 10, keys: 100, ..Quota::default() };
     let space = with_quota(&fresh(), "a", quota);
     space.commit(vec![put("key", b"1234567")]).await.unwrap();
     let exceeded = StateError::QuotaExceeded { used: 10, limit: 10, unit: Unit::Bytes };
@@ -112,7 +112,7 @@ async fn the_quota_counts_bytes_of_keys_and_values() {
 
 #[tokio::test]
 async fn the_quota_counts_keys() {
-    let quota = Quota { bytes: 1_000, keys: 2 };
+    let quota = Quota { bytes: 1_000, keys: 2, ..Quota::default() };
     let space = with_quota(&fresh(), "a", quota);
     space.commit(vec![put("1", b""), put("2", b"")]).await.unwrap();
     let exceeded = StateError::QuotaExceeded { used: 2, limit: 2, unit: Unit::Keys };
@@ -125,7 +125,7 @@ async fn a_namespace_above_a_lowered_quota_can_shrink_but_not_grow() {
     let store = fresh();
     let large = namespace(&store, "a");
     large.commit(vec![put("1", b"12345"), put("2", b"12345")]).await.unwrap();
-    let lowered = with_quota(&store, "a", Quota { bytes: 4, keys: 1 });
+    let lowered = with_quota(&store, "a", Quota { bytes: 4, keys: 1, ..Quota::default() });
     lowered.commit(vec![put("1", b"1234")]).await.unwrap();
     lowered.commit(vec![put("1", b"12345")]).await.unwrap_err();
     lowered.commit(vec![delete("1"), delete("2")]).await.unwrap();
@@ -134,7 +134,7 @@ async fn a_namespace_above_a_lowered_quota_can_shrink_but_not_grow() {
 
 #[tokio::test]
 async fn a_conflict_is_told_before_an_exceeded_quota() {
-    let space = with_quota(&fresh(), "a", Quota { bytes: 1, keys: 1 });
+    let space = with_quota(&fresh(), "a", Quota { bytes: 1, keys: 1, ..Quota::default() });
     let both = space.commit(vec![put("long", b"value"), expect("other", Some(b""))]);
     assert_eq!(both.await, Err(conflict("other")));
 }
@@ -169,7 +169,7 @@ async fn a_copy_replaces_its_target_within_the_targets_quota() {
     let target = namespace(&store, "target");
     source.commit(vec![put("1", b"one"), put("2", b"two")]).await.unwrap();
     target.commit(vec![put("3", b"three")]).await.unwrap();
-    let tight = with_quota(&store, "target", Quota { bytes: 7, keys: 9 });
+    let tight = with_quota(&store, "target", Quota { bytes: 7, keys: 9, ..Quota::default() });
     let exceeded = source.copy_to(&tight).await;
     assert!(matches!(exceeded, Err(StateError::QuotaExceeded { .. })));
     assert!(target.get("3").await.unwrap().is_some());

@@ -12,7 +12,7 @@ use crate::{Change, EmbeddedStore, Entry, Namespace, Quota, StateError, Unit, Us
 
 /// Names that begin or end like each other, or like the tables behind them.
 const NAMES: [&str; 5] = ["a", "ab", "a/b", "state/a", "meta"];
-const QUOTA: Quota = Quota { bytes: 60, keys: 7 };
+const QUOTA: Quota = Quota { bytes: 60, keys: 7, waiting: u64::MAX };
 
 type Map = BTreeMap<String, Vec<u8>>;
 type Model = BTreeMap<&'static str, Map>;
