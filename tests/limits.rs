@@ -346,6 +346,20 @@ async fn log() {
     }
 }
 
+/// Lines without words cost what is written around them, and so does saying that some are missing.
+#[tokio::test]
+async fn empty_log_lines() {
+    let options = Options::default().limit("log-rate", "1KiB").limit("log-burst", "16KiB");
+    let host = TestHost::start(Guest::TESTER, options).await;
+    host.instruct("create-volume", "blank", "blank 10000").await;
+    let begin = Instant::now();
+    host.create(&["blank"]).await;
+    let missing = host.log.with("were dropped");
+    let bytes: usize = host.log.with("context=\"blank\"").iter().chain(&missing).map(|line| line.text.len()).sum();
+    let most = (16 << 10) + (usize::try_from(begin.elapsed().as_secs()).unwrap() + 1) * 1024;
+    assert!((1_000..=most).contains(&bytes), "{bytes} of {most} bytes");
+}
+
 /// How many lines a line of the log says were dropped.
 fn dropped(line: &str) -> usize {
     let number = line.split("lines=").nth(1).unwrap_or_else(|| panic!("no number in: {line}"));

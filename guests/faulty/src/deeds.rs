@@ -54,6 +54,7 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "streams" => return paths::streams(number),
         "cross" => return cross(),
         "log" => (0..number).for_each(|line| log::info("flood", format!("{line} {}", "x".repeat(1_000)))),
+        "blank" => (0..number).for_each(|_| ["", "y"].into_iter().for_each(|text| log::info("", text))),
         "stdout" => return stdout(number),
         "forge" => {
             log::info("forge", "one\n2026-01-01T00:00:00Z ERROR drivebay: forged-line\u{1b}[2J\u{1b}]0;owned\u{7}")

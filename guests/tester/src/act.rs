@@ -106,6 +106,7 @@ fn obey_one(word: &str, operation: &str, object: &str, secrets: &StringMap) -> R
         "flood" => (0..number(rest)).for_each(|line| {
             log::info("flood", format!("{line} {}", "x".repeat(1_000)));
         }),
+        "blank" => (0..number(rest)).for_each(|_| ["", "y"].into_iter().for_each(|text| log::info("blank", text))),
         "fill" => fill(number(rest))?,
         "open" => {
             open(rest)?;

@@ -16,7 +16,9 @@ use drivebay_admission::locks::HolderKind;
 use drivebay_admission::{Access, Holder, LockSet, ObjectKind};
 use drivebay_contract::bindings::drivebay::backend::types::Instant as WitInstant;
 use drivebay_contract::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
+use drivebay_observe::Topic;
 use drivebay_observe::metrics::metrics;
+use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
@@ -138,7 +140,7 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
         Err(fault) => {
-            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
+            tell(backend, LIST_DUE, "", &fault);
             return Err(fault);
         }
     };
@@ -152,15 +154,38 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
         }
         Ok(None) => Ok(Plan::default()),
         Ok(Some(Err(error))) => {
-            let message = drivebay_observe::text::tame(&error.message, 1024);
-            tracing::warn!(backend = backend.name, message, "list-due failed");
+            tell_refusal(backend, LIST_DUE, "", &error.message);
             Ok(Plan::default())
         }
         Err(fault) => {
-            tracing::warn!(backend = backend.name, %fault, detail = fault.detail, "list-due failed");
+            tell(backend, LIST_DUE, "", &fault);
             backend.faulted(&lease, &fault);
             Err(fault)
         }
+    }
+}
+
+/// What failed, in the log.
+const LIST_DUE: &str = "list-due";
+const STEP: &str = "background step";
+/// Longest words of the guest's in such a line, and longest id of its work, in bytes.
+const SAID: usize = 1024;
+const ID: usize = 128;
+
+/// Says that the guest was ended, as far as its log has room: steps fail as often as they are due, and no client asks.
+fn tell(backend: &Backend, what: &str, work: &str, fault: &Fault) {
+    let detail = fault.detail.as_str();
+    if backend.log.admits(Topic::Events, detail.len() + work.len().min(ID)) {
+        let work = (!work.is_empty()).then(|| tame(work, ID));
+        tracing::warn!(backend = backend.name, work, %fault, detail, "{what} failed");
+    }
+}
+
+/// Says that the guest said no.
+fn tell_refusal(backend: &Backend, what: &str, work: &str, message: &str) {
+    if backend.log.admits(Topic::Events, message.len().min(SAID) + work.len().min(ID)) {
+        let work = (!work.is_empty()).then(|| tame(work, ID));
+        tracing::warn!(backend = backend.name, work, message = tame(message, SAID), "{what} failed");
     }
 }
 
@@ -210,7 +235,7 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
         Err(fault) => {
-            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
+            tell(backend, STEP, id, &fault);
             return Ended::Failed;
         }
     };
@@ -227,12 +252,11 @@ async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
         }
         Ok(None) => Ended::Done,
         Ok(Some(Err(error))) => {
-            let message = drivebay_observe::text::tame(&error.message, 1024);
-            tracing::warn!(backend = backend.name, work = id, message, "background step failed");
+            tell_refusal(backend, STEP, id, &error.message);
             Ended::Failed
         }
         Err(fault) => {
-            tracing::warn!(backend = backend.name, work = id, %fault, detail = fault.detail, "background step failed");
+            tell(backend, STEP, id, &fault);
             backend.faulted(&lease, &fault);
             Ended::Failed
         }

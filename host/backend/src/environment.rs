@@ -59,9 +59,14 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
     Permissions { directories: directories.collect() }
 }
 
+/// The log of a backend; all its generations and calls share it, so that none of them begins with a fresh budget.
+pub(super) fn log(config: &BackendConfig) -> Arc<GuestLog> {
+    Arc::new(GuestLog::new(&config.name, config.limits.log_rate, config.limits.log_burst))
+}
+
 /// What a generation may send over HTTP; what it is looked at with and what it serves with share it.
-pub(super) fn egress(config: &BackendConfig, generation: String) -> Result<Arc<Egress>, Refused> {
-    let subject = Subject { backend: config.name.clone(), generation };
+pub(super) fn egress(config: &BackendConfig, generation: String, log: &Arc<GuestLog>) -> Result<Arc<Egress>, Refused> {
+    let subject = Subject { backend: config.name.clone(), generation, log: Arc::clone(log) };
     let (grants, limits) = (&config.grants, config.limits.http.clone());
     let egress = Egress::new(subject, &grants.http, grants.http_mode, limits);
     let wrong = |error: TlsError| Refused::Surroundings(format!("HTTP is granted with what cannot be used: {error}"));
@@ -84,6 +89,7 @@ pub(super) fn most_open(config: &BackendConfig) -> usize {
 pub(super) struct Shared {
     pub lane: Arc<Lane>,
     pub memory: MemoryInUse,
+    pub log: Arc<GuestLog>,
     pub files: Files,
     pub egress: Arc<Egress>,
 }
@@ -103,7 +109,7 @@ pub(super) fn surroundings(
     };
     Ok(Surroundings {
         backend: config.name.clone(),
-        log: GuestLog::new(&config.name, config.limits.log_rate, config.limits.log_burst),
+        log: Arc::clone(&shared.log),
         settings: config.settings.clone(),
         state: if view == View::Full { state } else { state.read_only() },
         files: shared.files.with_view(seen),

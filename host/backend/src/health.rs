@@ -1,11 +1,12 @@
 //! How a backend feels, as last seen: what Probe answers, and whether calls are let in. Holds what
 //! others find out; finds out nothing itself.
 
-use std::sync::{PoisonError, RwLock};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use tokio::sync::Notify;
 
 use drivebay_error::NotReady;
+use drivebay_observe::{GuestLog, Topic};
 
 /// How a backend feels.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,18 +23,29 @@ pub enum Readiness {
     Unhealthy(String),
 }
 
+impl Readiness {
+    /// The reason, if it has one.
+    fn words(&self) -> &str {
+        match self {
+            Self::NotLoaded(words) | Self::Recovering(words) | Self::Unhealthy(words) => words,
+            Self::Starting | Self::Ready => "",
+        }
+    }
+}
+
 /// The health of one backend.
 #[derive(Debug)]
 pub struct Health {
     readiness: RwLock<Readiness>,
     probe: Notify,
     background: Notify,
+    log: Arc<GuestLog>,
 }
 
 impl Health {
-    pub(super) fn new() -> Self {
+    pub(super) fn new(log: Arc<GuestLog>) -> Self {
         let readiness = RwLock::new(Readiness::NotLoaded("it is being loaded".to_owned()));
-        Self { readiness, probe: Notify::new(), background: Notify::new() }
+        Self { readiness, probe: Notify::new(), background: Notify::new(), log }
     }
 
     /// As last seen.
@@ -49,7 +61,9 @@ impl Health {
     pub(super) fn set(&self, readiness: Readiness) {
         let mut now = self.readiness.write().unwrap_or_else(PoisonError::into_inner);
         if *now != readiness {
-            tracing::info!(from = ?*now, to = ?readiness, "health changed");
+            if self.log.admits(Topic::Events, now.words().len() + readiness.words().len()) {
+                tracing::info!(from = ?*now, to = ?readiness, "health changed");
+            }
             *now = readiness;
         }
     }

@@ -8,7 +8,7 @@ use bytes::Bytes;
 
 use super::Backend;
 use super::component::Component;
-use super::environment::{Environment, Shared, egress, files, jobs, most_open, surroundings};
+use super::environment::{Environment, Shared, egress, files, jobs, log, most_open, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
 use super::loader::{self, answered, ask};
@@ -101,7 +101,9 @@ async fn look(
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;
-    let shared = Shared { lane, memory: MemoryInUse::default(), files, egress: egress(&config, "check".to_owned())? };
+    let log = log(&config);
+    let shared =
+        Shared { lane, memory: MemoryInUse::default(), files, egress: egress(&config, "check".to_owned(), &log)?, log };
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     loader::check_types(&mut live, &exports)?;

@@ -54,6 +54,7 @@ use drivebay_admission::{Budget, LockSet, LockTable};
 use drivebay_contract::Method;
 use drivebay_error::NotReady;
 use drivebay_files::Drained;
+use drivebay_observe::GuestLog;
 use drivebay_observe::metrics::{CallMeter, Metered};
 use drivebay_policy::BackendConfig;
 use drivebay_sandbox::lane::Lane;
@@ -72,6 +73,8 @@ pub struct Backend {
     pub lane: Arc<Lane>,
     /// What its calls hold; all generations share it.
     memory: MemoryInUse,
+    /// What the log holds of it.
+    pub log: Arc<GuestLog>,
     config: ArcSwap<BackendConfig>,
     calls: CallMeter,
     /// How many calls are under way, on all generations together.
@@ -104,12 +107,14 @@ pub struct Doors {
 
 impl Backend {
     fn new(config: Arc<BackendConfig>) -> Self {
+        let log = environment::log(&config);
         Self {
             name: config.name.clone(),
             locks: LockTable::new(),
-            health: Health::new(),
+            health: Health::new(Arc::clone(&log)),
             lane: Lane::new(&config.name),
             memory: MemoryInUse::default(),
+            log,
             calls: CallMeter::new(&config.name, Method::ALL.len()),
             budget: ArcSwap::from_pointee(Budget::new(config.limits.calls)),
             current: ArcSwapOption::empty(),

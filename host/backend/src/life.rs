@@ -37,9 +37,7 @@ pub(super) async fn live(backend: Arc<Backend>) {
             Err(late) => backend.health.set(Readiness::Unhealthy(late.detail)),
         }
         // A flood may end in silence.
-        if let Some(generation) = backend.generation() {
-            generation.around.log.tell_dropped();
-        }
+        backend.log.tell_dropped();
         tokio::select! {
             () = backend.closing() => return,
             () = tokio::time::sleep(PROBE_EVERY) => {}

@@ -3,18 +3,20 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
 use super::error::{EgressError, Why};
-use drivebay_observe::Secrets;
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
+use drivebay_observe::{GuestLog, Secrets, Topic};
 use drivebay_policy::egress::target::Target;
 
 /// How a request ended whose guest waited for it no more.
 const LEFT: &str = "left";
+/// What a line holds beside the origin and what every line has, in bytes: names and values of its fields.
+const FIELDS: usize = 256;
 
 /// Whose requests they are, for the record.
 #[derive(Debug, Clone)]
@@ -23,6 +25,8 @@ pub struct Subject {
     pub backend: String,
     /// Which of its generations.
     pub generation: String,
+    /// Where the record is written, as far as the backend's log has room.
+    pub log: Arc<GuestLog>,
 }
 
 /// One use, from the request to the end of the answer. The line is written when it is dropped.
@@ -125,7 +129,7 @@ impl Record {
 
 impl Drop for Record {
     fn drop(&mut self) {
-        let Subject { backend, generation } = &self.subject;
+        let Subject { backend, generation, log } = &self.subject;
         let (sent, received) = (self.sent.load(Ordering::Relaxed), self.received.load(Ordering::Relaxed));
         let took = self.began.elapsed();
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -137,6 +141,9 @@ impl Drop for Record {
         metrics().egress_moved(backend, sent, received);
         if let Some(why) = known.why {
             metrics().egress_refused(backend, why.word());
+        }
+        if !log.admits(Topic::Audit, FIELDS + known.origin.len()) {
+            return;
         }
         tracing::info!(
             target: "audit",

@@ -1,11 +1,13 @@
-//! Log lines of guests: bounded, rate-limited, masked, and marked as the guest's own words. Knows
-//! nothing of components; the sandbox hands it text.
+//! Log lines of guests, and those that the host writes because of a guest: bounded, rate-limited, masked, and the
+//! guest's own marked as its own words. Knows nothing of components; the sandbox hands it text.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+mod rate;
+
 use std::sync::{Mutex, PoisonError};
 
 use tokio::time::Instant;
 
+use self::rate::{Budget, Verdict};
 use super::masking::Secrets;
 use super::text::tame;
 
@@ -27,40 +29,40 @@ pub enum Level {
     Error,
 }
 
-/// The log of one backend.
+/// What a line is about. Each has a budget of its own, so that a flood of one hides nothing of another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Topic {
+    /// What the guest says.
+    Words,
+    /// What the host says of the guest: its health, its background work.
+    Events,
+    /// What the host says of calls that failed.
+    Calls,
+    /// The record of its HTTP requests.
+    Audit,
+}
+
+impl Topic {
+    const ALL: [Self; 4] = [Self::Words, Self::Events, Self::Calls, Self::Audit];
+
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Words => "words",
+            Self::Events => "events",
+            Self::Calls => "calls",
+            Self::Audit => "audit",
+        }
+    }
+}
+
+/// What the log holds of one backend. It outlives calls and generations, so that neither refills a budget.
 #[derive(Debug)]
 pub struct GuestLog {
     backend: String,
-    bucket: Mutex<Bucket>,
-    dropped: AtomicU64,
-}
-
-/// A token bucket in bytes.
-#[derive(Debug)]
-struct Bucket {
-    rate: u64,
-    burst: u64,
-    tokens: u64,
-    filled: Instant,
-}
-
-impl Bucket {
-    /// Takes `bytes`, if they are there at `now`.
-    fn take(&mut self, bytes: u64, now: Instant) -> bool {
-        let passed = now.saturating_duration_since(self.filled);
-        let earned = u64::try_from(passed.as_millis()).unwrap_or(u64::MAX).saturating_mul(self.rate) / 1000;
-        if earned > 0 {
-            self.tokens = self.tokens.saturating_add(earned).min(self.burst);
-            self.filled = now;
-        }
-        match self.tokens.checked_sub(bytes) {
-            Some(left) => {
-                self.tokens = left;
-                true
-            }
-            None => false,
-        }
-    }
+    words: Mutex<Budget>,
+    events: Mutex<Budget>,
+    calls: Mutex<Budget>,
+    audit: Mutex<Budget>,
 }
 
 /// For which call a line is written.
@@ -73,34 +75,83 @@ pub struct Origin<'a> {
 }
 
 impl GuestLog {
-    /// A log with `rate` bytes a second and `burst` bytes at once.
+    /// A log with `rate` bytes a second and `burst` bytes at once for each topic.
     pub fn new(backend: &str, rate: u64, burst: u64) -> Self {
-        let bucket = Bucket { rate, burst, tokens: burst, filled: Instant::now() };
-        Self { backend: backend.to_owned(), bucket: Mutex::new(bucket), dropped: AtomicU64::new(0) }
+        let now = Instant::now();
+        let budget = || Mutex::new(Budget::new(rate, burst, now));
+        Self { backend: backend.to_owned(), words: budget(), events: budget(), calls: budget(), audit: budget() }
     }
 
-    /// Writes one line, or drops and counts it: too much, or it holds a secret too short to mask.
+    /// Other numbers from now on.
+    pub fn allow(&self, rate: u64, burst: u64) {
+        let now = Instant::now();
+        for topic in Topic::ALL {
+            self.budget(topic, |budget| budget.allow(rate, burst, now));
+        }
+    }
+
+    /// Writes one line of the guest's own, or drops and counts it: too much, or it holds a secret too short to mask.
     pub fn line(&self, level: Level, context: &str, message: &str, origin: Origin<'_>) {
-        let size = u64::try_from(message.len().min(LINE) + context.len().min(CONTEXT)).unwrap_or(u64::MAX);
-        let fits = self.bucket.lock().unwrap_or_else(PoisonError::into_inner).take(size, Instant::now());
+        let least = message.len().min(LINE) + context.len().min(CONTEXT);
         // What does not fit costs nothing more: a flood is not searched for secrets.
-        let fit = |text, limit| if fits { fit(text, limit, origin.secrets) } else { None };
+        if !self.admits(Topic::Words, least) {
+            return;
+        }
+        let fit = |text, limit| fit(text, limit, origin.secrets);
         let Some((text, context)) = fit(message, LINE).zip(fit(context, CONTEXT)) else {
-            self.dropped.fetch_add(1, Ordering::Relaxed);
+            self.budget(Topic::Words, Budget::drop_one);
             return;
         };
-        // Before the line that fits again, so that a reader sees where the gap is.
-        self.tell_dropped();
+        let more = bytes((text.len() + context.len()).saturating_sub(least));
+        self.budget(Topic::Words, |budget| budget.owe(more));
         self.emit(level, &context, &text, origin.call);
     }
 
-    /// Says how many lines were dropped since this was last said, if any were.
-    pub fn tell_dropped(&self) {
-        let lines = self.dropped.swap(0, Ordering::Relaxed);
-        if lines > 0 {
-            let backend = self.backend.as_str();
-            tracing::warn!(backend, lines, "log lines of the backend were dropped: too many, or with a secret in them");
+    /// Whether the host may write a line of its own now that holds so many bytes of what the guest has a say in. If it
+    /// may, the line is paid for; if not, it is counted.
+    #[must_use]
+    pub fn admits(&self, topic: Topic, length: usize) -> bool {
+        let now = Instant::now();
+        match self.budget(topic, |budget| budget.line(bytes(length), now)) {
+            Verdict::Drop => false,
+            Verdict::Write(dropped) => {
+                // Before the line that fits again, so that a reader sees where the gap is.
+                if dropped > 0 {
+                    self.tell(topic, dropped);
+                }
+                true
+            }
         }
+    }
+
+    /// Says how many lines were dropped since this was last said, if any were, at most once a second.
+    pub fn tell_dropped(&self) {
+        let now = Instant::now();
+        for topic in Topic::ALL {
+            if let Some(dropped) = self.budget(topic, |budget| budget.notice(now)) {
+                self.tell(topic, dropped);
+            }
+        }
+    }
+
+    fn tell(&self, topic: Topic, lines: u64) {
+        let (backend, about) = (self.backend.as_str(), topic.word());
+        tracing::warn!(
+            backend,
+            about,
+            lines,
+            "log lines of the backend were dropped: too many, or with a secret in them"
+        );
+    }
+
+    fn budget<T>(&self, topic: Topic, with: impl FnOnce(&mut Budget) -> T) -> T {
+        let budget = match topic {
+            Topic::Words => &self.words,
+            Topic::Events => &self.events,
+            Topic::Calls => &self.calls,
+            Topic::Audit => &self.audit,
+        };
+        with(&mut budget.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     fn emit(&self, level: Level, context: &str, text: &str, call: &str) {
@@ -114,6 +165,10 @@ impl GuestLog {
     }
 }
 
+fn bytes(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
+}
+
 /// The first `limit` bytes of a guest's words, fit for a line; none when they hold a secret too short to mask. Cut
 /// first, because masking never works on gigabytes, and then without what may be the beginning of a secret.
 pub fn fit(text: &str, limit: usize, secrets: &Secrets) -> Option<String> {
@@ -124,20 +179,75 @@ pub fn fit(text: &str, limit: usize, secrets: &Secrets) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::io::Write;
+    use std::sync::Arc;
+
+    use tracing::subscriber::with_default;
 
     use super::*;
 
+    /// What was written, as a log has it.
+    #[derive(Clone, Default)]
+    struct Written(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Written {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Written {
+        /// Everything that is written meanwhile.
+        fn by(work: impl FnOnce()) -> String {
+            let written = Self::default();
+            let writer = written.clone();
+            let subscriber = tracing_subscriber::fmt().with_ansi(false).with_writer(move || writer.clone()).finish();
+            with_default(subscriber, work);
+            let bytes = written.0.lock().unwrap().clone();
+            String::from_utf8(bytes).unwrap()
+        }
+    }
+
     #[test]
     fn a_flood_is_dropped_and_counted() {
-        let log = GuestLog::new("b", 1, 100);
+        let log = GuestLog::new("b", 1, 500);
         let origin = Origin { call: "c", secrets: &Secrets::default() };
-        for _ in 0..10 {
-            log.line(Level::Info, "", &"x".repeat(40), origin);
+        let said = Written::by(|| (0..10).for_each(|_| log.line(Level::Info, "", &"x".repeat(40), origin)));
+        assert_eq!(said.matches("xxx").count() / 13, 2, "{said}");
+        assert!(said.lines().all(|line| line.contains(" guest: ")), "{said}");
+        log.allow(1, 1000);
+        let said = Written::by(|| (0..2).for_each(|_| log.tell_dropped()));
+        assert_eq!(said.lines().count(), 1, "said once: {said}");
+        assert!(said.contains("lines=8") && said.contains("about=\"words\""), "{said}");
+    }
+
+    #[test]
+    fn no_flood_writes_more_than_the_burst() {
+        const BURST: u64 = 64 << 10;
+        let secrets = Secrets::default();
+        let origin = Origin { call: "c-0123456789abcdef", secrets: &secrets };
+        for (name, message, context) in [
+            ("empty", "", ""),
+            ("a byte", "x", ""),
+            ("escaped", "\u{1b}\u{1b}", "\"\"\""),
+            ("long", &"y".repeat(9_999), "c"),
+        ] {
+            let log = GuestLog::new("b", 1, BURST);
+            let said = Written::by(|| (0..20_000).for_each(|_| log.line(Level::Warn, context, message, origin)));
+            let most = usize::try_from(BURST).unwrap() + LINE;
+            assert!(said.len() <= most && said.len() > most / 8, "{name}: {} bytes", said.len());
         }
-        assert_eq!(log.dropped.load(Ordering::Relaxed), 8);
-        log.tell_dropped();
-        assert_eq!(log.dropped.load(Ordering::Relaxed), 0, "said once");
+    }
+
+    #[test]
+    fn a_flood_hides_nothing_of_another_kind() {
+        let log = GuestLog::new("b", 1, 1000);
+        while log.admits(Topic::Audit, 0) {}
+        assert!(log.admits(Topic::Events, 0) && log.admits(Topic::Calls, 0) && log.admits(Topic::Words, 0));
     }
 
     #[test]
@@ -155,14 +265,5 @@ mod tests {
         let secrets = Secrets::new(["GPPPPPPPPPPPP", "PPPPPP"].map(str::to_owned).into());
         assert_eq!(fit("aGPPPPPPPPPPPP", 9, &secrets).unwrap(), "a");
         assert_eq!(fit(&"x".repeat(LINE + 1), LINE, &secrets).unwrap().len(), LINE);
-    }
-
-    #[test]
-    fn the_bucket_fills_with_time() {
-        let now = Instant::now();
-        let mut bucket = Bucket { rate: 1000, burst: 50, tokens: 0, filled: now };
-        assert!(!bucket.take(10, now));
-        assert!(bucket.take(10, now + Duration::from_millis(10)));
-        assert!(!bucket.take(51, now + Duration::from_secs(100)), "never more than the burst");
     }
 }

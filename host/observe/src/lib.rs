@@ -6,5 +6,5 @@ pub mod masking;
 pub mod metrics;
 pub mod text;
 
-pub use guest_log::{GuestLog, Level};
+pub use guest_log::{GuestLog, Level, Topic};
 pub use masking::Secrets;

@@ -26,6 +26,7 @@ use drivebay_backend::{Attached, Backend, call_id};
 use drivebay_contract::{Call, Method};
 use drivebay_error::status::{self, Family};
 use drivebay_error::{CallError, NotReady, Unsupported};
+use drivebay_observe::Topic;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::{Fault, FaultKind};
 use drivebay_sandbox::instance::Live;
@@ -205,14 +206,22 @@ pub(super) struct Origin<'a> {
     pub(super) call: &'a str,
 }
 
-/// Logs a failure once, with its cause, and gives the status that is sent.
+/// Logs a failure once, with its cause and as far as the backend's log has room, and gives the status that is sent.
 pub(super) fn report(origin: Origin<'_>, family: Family, error: &CallError) -> Status {
     let Origin { backend, method, call } = origin;
-    let (backend, rpc) = (backend.name.as_str(), method.name());
+    let (backend, rpc, log) = (backend.name.as_str(), method.name(), &backend.log);
     let status = status::of(family, error, call);
     let code = status.code();
     // The status' words are tamed already: a guest's may hold line breaks.
     let words = status.message();
+    let more = match error {
+        CallError::Fault(fault) => fault.detail.len(),
+        CallError::Refused(refusal) => refusal.reason.as_ref().map_or(0, String::len),
+        _ => 0,
+    };
+    if !log.admits(Topic::Calls, words.len() + more) {
+        return status;
+    }
     match error {
         CallError::Fault(fault) => {
             let (fault, detail) = (fault.kind.word(), fault.detail.as_str());

@@ -32,8 +32,8 @@ const RANDOM_BYTES: u64 = 64 * 1024;
 pub struct Surroundings {
     /// The operator's name of the backend.
     pub backend: String,
-    /// Their log.
-    pub log: GuestLog,
+    /// Their log; the backend's, shared by all its generations.
+    pub log: Arc<GuestLog>,
     /// `wasi:config`.
     pub settings: Vec<(String, String)>,
     /// `drivebay:host/state`, perhaps read-only.

@@ -6,7 +6,7 @@ use std::time::Instant;
 use anyhow::{Result, ensure};
 use bytes::Bytes;
 use drivebay_egress::{Allowance, Ask, Egress, Patience, Presence, Progress, Standing, Subject};
-use drivebay_observe::Secrets;
+use drivebay_observe::{GuestLog, Secrets};
 use drivebay_policy::egress::{HttpLimits, Mode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::SendRequest;
@@ -76,7 +76,8 @@ pub(crate) struct Native {
 
 impl Native {
     pub(crate) fn new(server: &Server) -> Result<Self> {
-        let subject = Subject { backend: "native".to_owned(), generation: "1".to_owned() };
+        let log = Arc::new(GuestLog::new("native", u64::MAX, u64::MAX));
+        let subject = Subject { backend: "native".to_owned(), generation: "1".to_owned(), log };
         let egress = Egress::new(subject, &[server.grant()?], Mode::Enforce, HttpLimits::default())?;
         Ok(Self { egress, guest: Presence::new(), url: server.url("/") })
     }

@@ -99,10 +99,13 @@ impl Driver {
             _ => Loader::new(&config.limits)?,
         };
         self.engine = Some((config.limits.clone(), loader.clone()));
-        let egress = environment::egress(config, number.to_string())?;
+        let log = Arc::clone(&self.backend.log);
+        log.allow(config.limits.log_rate, config.limits.log_burst);
+        let egress = environment::egress(config, number.to_string(), &log)?;
         let shared = environment::Shared {
             lane: Arc::clone(&self.backend.lane),
             memory: self.backend.memory.clone(),
+            log,
             files,
             egress,
         };

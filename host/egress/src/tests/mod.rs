@@ -1,6 +1,7 @@
 //! Egress against tables, properties, and servers on this machine.
 
 mod address;
+mod audit;
 mod exchange;
 mod form;
 mod grant;

@@ -17,6 +17,8 @@ use tokio_rustls::TlsAcceptor;
 use tokio_rustls::rustls::ServerConfig;
 use tokio_util::task::TaskTracker;
 
+use drivebay_observe::GuestLog;
+
 use crate::{
     Allowance, Answer, Ask, Egress, EgressError, Grant, HttpLimits, Mode, Patience, Presence, Progress, Resolve,
     Standing, Subject,
@@ -172,7 +174,7 @@ pub(super) struct Call {
 }
 
 pub(super) fn subject() -> Subject {
-    Subject { backend: "b".to_owned(), generation: "1".to_owned() }
+    Subject { backend: "b".to_owned(), generation: "1".to_owned(), log: Arc::new(GuestLog::new("b", 1 << 20, 1 << 20)) }
 }
 
 /// Limits that a test does not wait for.

@@ -165,6 +165,8 @@ attacks! {
         Does("create", "log 2000") => Create, Short(200_000);
     "stdout" "2 MB on stdout" "log-rate"
         Does("create", "stdout 2000") => Create, Short(200_000);
+    "blank" "20,000 log lines of a byte or none" "log-rate"
+        Does("create", "blank 10000") => Create, Short(200_000);
     "forge" "a forged log line and terminal escapes" "lines"
         Does("create", "forge") => Create, Silent(FORGED);
     "secrets" "the call's secrets on every channel" "masking"
