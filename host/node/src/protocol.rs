@@ -70,6 +70,8 @@ pub struct Caller {
     pub backend: String,
     /// The id of the call under way.
     pub call: String,
+    /// The ids of the volumes that this call names; empty for background steps and recovery.
+    pub volumes: Vec<String>,
     /// The host paths that this call carries; empty for background steps and recovery.
     pub paths: Vec<CallPath>,
 }

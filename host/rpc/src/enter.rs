@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::{Effect, Rpc};
-use drivebay_admission::locks::HolderKind;
+use drivebay_admission::locks::{HolderKind, ObjectKind};
 use drivebay_admission::{Guard, Holder, Slot};
 use drivebay_backend::Lease;
 use drivebay_contract::bindings::drivebay::backend::types;
@@ -51,8 +51,12 @@ pub(super) fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallCon
     let usable = request.paths();
     let named = request.host_paths().into_iter();
     let paths = named.filter(|named| usable.contains(&named.path.as_str())).collect();
+    let about = request.about();
+    let volumes =
+        about.iter().filter(|(object, _)| object.kind == ObjectKind::Volume).map(|(object, _)| object.id.to_string());
     CallContext::new(id, R::METHOD.name(), duty, lease.around.limits.wall.of(duty))
         .with(observe::Secrets::new(secrets), paths)
+        .about(volumes.collect())
 }
 
 /// Calls the guest and checks what it says.

@@ -27,6 +27,8 @@ pub struct CallContext {
     pub duty: Duty,
     /// Values that no log line may show.
     pub secrets: Secrets,
+    /// Volumes that the request names: the only ones that node work may begin with.
+    pub volumes: Vec<String>,
     /// Host paths of the request: the only ones that node work may touch.
     pub paths: Vec<CallPath>,
     /// When the instance is ended.
@@ -47,6 +49,7 @@ impl CallContext {
             operation,
             duty,
             secrets: Secrets::default(),
+            volumes: Vec::new(),
             paths: Vec::new(),
             ends: Instant::now() + wall,
             shared: None,
@@ -72,9 +75,17 @@ impl CallContext {
         self
     }
 
+    /// The same call, about these volumes.
+    #[must_use]
+    pub fn about(mut self, volumes: Vec<String>) -> Self {
+        self.volumes = volumes;
+        self
+    }
+
     /// On whose behalf node work for this call is done.
     pub fn caller(&self, backend: &str) -> Caller {
-        Caller { backend: backend.to_owned(), call: self.id.clone(), paths: self.paths.clone() }
+        let (volumes, paths) = (self.volumes.clone(), self.paths.clone());
+        Caller { backend: backend.to_owned(), call: self.id.clone(), volumes, paths }
     }
 
     /// The helper for this call: the one that was there when the call first needed it, and no other.

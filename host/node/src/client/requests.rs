@@ -7,7 +7,7 @@ use crate::protocol::{Answer, Caller, Operation, Request};
 
 /// The host itself, outside of any call.
 pub(super) fn nobody(backend: &str) -> Caller {
-    Caller { backend: backend.to_owned(), call: String::new(), paths: Vec::new() }
+    Caller { backend: backend.to_owned(), call: String::new(), volumes: Vec::new(), paths: Vec::new() }
 }
 
 /// Compares ledger and system.

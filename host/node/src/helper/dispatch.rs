@@ -1,7 +1,7 @@
 //! From a request to the work: who may, in which turn, on which ledger.
 //!
-//! Owns the order of the checks that all operations share. It must not do the work itself. Requests
-//! are checked here although the host did so too: this process has the rights that the other gave up.
+//! Owns the order of the checks that all operations share; what they say is up to `rules`. It must not do the
+//! work itself.
 
 use std::sync::Arc;
 
@@ -11,13 +11,10 @@ use super::ledger::{Entry, Ledger, Record};
 use super::ops::mount::Wanted;
 use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
 use super::recover::{abandon, recover, settle};
+use super::rules;
 use super::turns::VolumeKey;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Answer, Caller, LedgerEntry, Operation, Publication, Request};
-
-/// Longer than any id that CSI lets through.
-const LONGEST_NAME: usize = 1024;
-const MOST_OPTIONS: usize = 64;
 
 /// Does what a request asks for.
 pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer, NodeError> {
@@ -56,7 +53,8 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
 
 fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Operation) -> Result<Answer, NodeError> {
     let grants = engine.permits.grants(&caller.backend)?;
-    check_name(volume)?;
+    let held = engine.read(|ledger| ledger.holds(&caller.backend, volume));
+    rules::judge(caller, volume, operation, held)?;
     let key = VolumeKey::new(&caller.backend, volume);
     if let Operation::Thaw { .. } = operation {
         // What has the turn may be waiting for this very thaw.
@@ -78,7 +76,6 @@ fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
         Operation::DetachImage { .. } => device::detach(scope),
         Operation::RenewUuid { file_system, .. } => renew::renew_uuid(scope, file_system),
         Operation::MountDevice { target, file_system, options, access, .. } => {
-            check_options(options)?;
             let access = *access;
             mount::mount_device(scope, Wanted { target, file_system, options, access })
         }
@@ -109,20 +106,6 @@ fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
     done.map(|()| Answer::Done)
 }
 
-fn check_name(volume: &str) -> Result<(), NodeError> {
-    if (1..=LONGEST_NAME).contains(&volume.len()) && !volume.contains('\0') {
-        return Ok(());
-    }
-    Err(NodeError::new(ErrorCode::Invalid, "a volume's id must have 1 to 1024 bytes, none of them zero"))
-}
-
-fn check_options(options: &[String]) -> Result<(), NodeError> {
-    if options.len() <= MOST_OPTIONS {
-        return Ok(());
-    }
-    Err(NodeError::new(ErrorCode::Invalid, "more than 64 mount options"))
-}
-
 fn list(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Vec<LedgerEntry> {
     engine.read(|ledger| {
         let wanted = ledger
@@ -133,6 +116,10 @@ fn list(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Vec<LedgerEnt
 }
 
 fn acknowledge(engine: &Engine, caller: &Caller, publication: Option<&Publication>) -> Result<Answer, NodeError> {
+    engine.permits.grants(&caller.backend)?;
+    if let Some(publication) = publication {
+        rules::named(caller, &publication.volume)?;
+    }
     let record = |ledger: &Ledger| ledger.acknowledgement(&caller.backend, &caller.call, publication.cloned());
     engine.write(Durability::Synced, record).map(|()| Answer::Done)
 }

@@ -42,6 +42,11 @@ impl Holds {
         self.lock().get(&key).is_some_and(|hold| hold.id == entry.id)
     }
 
+    /// How many holds a backend has.
+    pub(super) fn count_of(&self, backend: &str) -> usize {
+        self.lock().keys().filter(|key| key.backend == backend).count()
+    }
+
     pub(super) fn count(&self) -> usize {
         self.lock().len()
     }

@@ -211,6 +211,11 @@ impl Ledger {
         self.entries.values()
     }
 
+    /// Whether there is anything of a volume: an entry, or a change of UUID that was begun.
+    pub(crate) fn holds(&self, backend: &str, volume: &str) -> bool {
+        self.entries.values().any(|it| it.is_of(backend, volume)) || self.renewal(backend, volume).is_some()
+    }
+
     /// The entries of a volume, oldest first.
     pub(crate) fn of_volume(&self, backend: &str, volume: &str) -> Vec<Entry> {
         self.entries.values().filter(|it| it.is_of(backend, volume)).cloned().collect()

@@ -5,6 +5,7 @@
 //!
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
+//!             '-> rules            |
 //!                                  |       |-----> turns, holds
 //!                                  |       '-----> permits -> configuration, grants
 //!                                  '-> system (what the kernel and its programs are asked)
@@ -24,6 +25,7 @@ pub(crate) mod ledger;
 pub(crate) mod ops;
 mod permits;
 pub(crate) mod recover;
+mod rules;
 mod serve;
 pub(crate) mod system;
 pub(crate) mod turns;

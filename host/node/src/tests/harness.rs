@@ -20,6 +20,8 @@ use crate::{
 };
 
 pub(super) const BACKEND: &str = "local";
+/// What a call of these tests names, unless it says otherwise.
+const VOLUMES: [&str; 3] = ["v", "w", "x"];
 pub(super) const MIB: u64 = 1024 * 1024;
 
 /// Whether these tests can mount; says so when they cannot.
@@ -51,6 +53,11 @@ pub(super) fn grants(root: &Path) -> Vec<DirectoryGrant> {
     vec![grant("/pool", true), grant("/frozen-pool", false)]
 }
 
+/// A configuration of one backend.
+fn only(directories: Vec<DirectoryGrant>) -> PermissionsByName {
+    [(BACKEND.to_owned(), Permissions { directories })].into()
+}
+
 /// How the helper of these tests understands a configuration.
 pub(super) fn read_permissions(_name: &str, text: &str) -> Result<PermissionsByName, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
@@ -58,28 +65,28 @@ pub(super) fn read_permissions(_name: &str, text: &str) -> Result<PermissionsByN
 
 impl Site {
     pub(super) fn new() -> Self {
-        let directory = directory();
-        let (granted, targets) = (grants(directory.path()), vec![directory.path().join("pods")]);
-        Self::with(directory, granted, targets)
+        Self::granting(grants)
     }
 
     /// A node with other roots below its directory.
     pub(super) fn rooted(make: impl FnOnce(&Path) -> Vec<PathBuf>) -> Self {
-        let directory = directory();
-        let (granted, targets) = (grants(directory.path()), make(directory.path()));
-        Self::with(directory, granted, targets)
+        Self::with(|root| (only(grants(root)), make(root)))
     }
 
     /// A node whose backend has other grants, below a directory that is there.
     pub(super) fn granting(make: impl FnOnce(&Path) -> Vec<DirectoryGrant>) -> Self {
-        let directory = directory();
-        let (granted, targets) = (make(directory.path()), vec![directory.path().join("pods")]);
-        Self::with(directory, granted, targets)
+        Self::configured(|root| only(make(root)))
     }
 
-    /// As configured for one backend, in a file that the helper can read again.
-    fn with(directory: TempDir, directories: Vec<DirectoryGrant>, targets: Vec<PathBuf>) -> Self {
-        let backends = [(BACKEND.to_owned(), Permissions { directories })].into();
+    /// A node with other backends.
+    pub(super) fn configured(make: impl FnOnce(&Path) -> PermissionsByName) -> Self {
+        Self::with(|root| (make(root), vec![root.join("pods")]))
+    }
+
+    /// Permissions and roots, in a file that the helper can read again.
+    fn with(make: impl FnOnce(&Path) -> (PermissionsByName, Vec<PathBuf>)) -> Self {
+        let directory = directory();
+        let (backends, targets) = make(directory.path());
         let file = directory.path().join("configuration");
         fs::write(&file, serde_json::to_string(&backends).unwrap()).unwrap();
         let mandate = Mandate { state_dir: directory.path().join("state"), targets, backends, file: Some(file) };
@@ -218,7 +225,8 @@ pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
 
 pub(super) fn call(id: &str, paths: &[(PathRole, &str)]) -> Caller {
     let path = |(role, path): &(PathRole, &str)| CallPath { role: *role, path: (*path).to_owned() };
-    Caller { backend: BACKEND.to_owned(), call: id.to_owned(), paths: paths.iter().map(path).collect() }
+    let volumes = VOLUMES.map(str::to_owned).to_vec();
+    Caller { backend: BACKEND.to_owned(), call: id.to_owned(), volumes, paths: paths.iter().map(path).collect() }
 }
 
 pub(super) fn with(caller: &Caller, role: PathRole, path: &str) -> Caller {

@@ -14,6 +14,7 @@
 
 mod client;
 mod devices;
+mod free_hosts;
 mod freezing;
 mod growing;
 mod harness;

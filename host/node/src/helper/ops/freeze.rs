@@ -23,11 +23,19 @@ use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
 use crate::protocol::{EntryKind, FREEZE_HOLD_MS};
 
+/// Volumes of one backend that are frozen at once. Each has a thread, also one that is not mounted here and may be
+/// any text.
+const MOST_HOLDS: usize = 256;
+
 /// Flushes the volume's mounted file system and holds its writes, at most `hold_ms` milliseconds.
 pub(crate) fn freeze(scope: &Scope<'_>, hold_ms: u64) -> Result<(), NodeError> {
     let key = scope.key();
     if scope.engine.holds.contains(&key) {
         return Ok(());
+    }
+    if scope.engine.holds.count_of(&key.backend) >= MOST_HOLDS {
+        let message = format!("{MOST_HOLDS} volumes of backend {} are frozen already", key.backend);
+        return Err(NodeError::new(ErrorCode::Limit, message));
     }
     let mount = find_mount(scope)?;
     let root = mount.as_ref().map(|it| open_root(scope.engine, it)).transpose()?;

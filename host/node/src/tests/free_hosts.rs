@@ -1,0 +1,284 @@
+//! A host that was broken into and speaks the helper's protocol freely: it gets nothing that the configuration does not
+//! grant. Every request here goes beyond that; each must be refused, or have no effect at all.
+
+use std::fs::{self, File};
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::symlink;
+
+use rustix::net::{AddressFamily, SendFlags, SocketFlags, SocketType};
+use serde_json::{Value, json};
+
+use super::harness::{self, BACKEND, MIB, Site, call, is_mount, is_root, publication, request, run, wait};
+use crate::client::Launch;
+use crate::{
+    Access, Answer, BindSource, CallPath, Caller, DirectoryGrant, Operation, PathRole, Permissions, PublicationKind,
+    Request, frames, sealed,
+};
+
+use Access::{ReadOnly, ReadWrite};
+
+/// What a backend of the same host has of its own.
+const OTHER: &str = "other";
+
+/// A request by a host that claims whatever it likes of the call under way.
+fn free(backend: &str, volumes: &[&str], paths: &[&str], operation: Operation) -> Request {
+    let roles = [PathRole::Target, PathRole::Staging, PathRole::Other];
+    let claimed = paths.iter().flat_map(|path| roles.map(|role| CallPath { role, path: (*path).to_owned() }));
+    let volumes = volumes.iter().map(|volume| (*volume).to_owned()).collect();
+    let caller = Caller { backend: backend.to_owned(), call: "free".to_owned(), volumes, paths: claimed.collect() };
+    Request { caller, operation }
+}
+
+fn attach(volume: &str, image: &str, access: Access) -> Operation {
+    Operation::AttachImage { volume: volume.to_owned(), image: image.to_owned(), access }
+}
+
+fn bind(source: BindSource, target: &str) -> Operation {
+    Operation::Bind { volume: "v".to_owned(), source, target: target.to_owned(), access: ReadWrite }
+}
+
+fn granted(path: &str) -> BindSource {
+    BindSource::Granted(path.to_owned())
+}
+
+fn mount(target: &str, file_system: &str, options: &[&str]) -> Operation {
+    Operation::MountDevice {
+        volume: "w".to_owned(),
+        target: target.to_owned(),
+        file_system: file_system.to_owned(),
+        options: options.iter().map(|option| (*option).to_owned()).collect(),
+        access: ReadWrite,
+    }
+}
+
+/// A node with two backends, one of which has a volume that is staged; the other one, whose host is free, has
+/// an attached image `w`, links, a pipe, and a directory to show.
+fn site() -> Site {
+    let site = Site::configured(|root| {
+        fs::create_dir(root.join("theirs")).unwrap();
+        let grant =
+            |host: &str, guest: &str, write| DirectoryGrant { host: root.join(host), guest: guest.into(), write };
+        let own = vec![grant("pool", "/pool", true), grant("pool", "/frozen-pool", false)];
+        let theirs = vec![grant("theirs", "/theirs", true)];
+        [(BACKEND, own), (OTHER, theirs)]
+            .map(|(name, directories)| (name.to_owned(), Permissions { directories }))
+            .into()
+    });
+    let pool = site.path("pool");
+    for name in ["secret", "pool/d", "pods/made"] {
+        fs::create_dir(site.path(name)).unwrap();
+    }
+    for name in ["secret/v.img", "pool/v.img", "theirs/own.img"] {
+        File::create(site.path(name)).unwrap().set_len(MIB).unwrap();
+    }
+    symlink("../secret", pool.join("link")).unwrap();
+    symlink("../secret/v.img", pool.join("link.img")).unwrap();
+    symlink("/etc", site.path("pods/link")).unwrap();
+    run("mkfifo", &[pool.join("pipe").to_str().unwrap()]);
+    let image = site.image("w.img", "ext4");
+    wait(site.node.attach_image(&call("before", &[]), "w", &image, ReadWrite)).unwrap();
+    fs::rename(site.path("pool/w.img"), site.path("theirs/t.img")).unwrap();
+    fs::copy(site.path("theirs/t.img"), site.path("theirs/u.img")).unwrap();
+    let theirs = site.staging("theirs");
+    let mut caller = call("theirs", &[(PathRole::Staging, &theirs)]);
+    caller.backend = OTHER.to_owned();
+    wait(site.node.attach_image(&caller, "x", "/theirs/u.img", ReadWrite)).unwrap();
+    wait(site.node.mount_device(&caller, request("x", &theirs, "ext4"))).unwrap();
+    wait(site.node.acknowledge(&caller, Some(publication("x", PublicationKind::Stage, &theirs)))).unwrap();
+    site
+}
+
+/// Places where nothing may ever be mounted.
+fn places(site: &Site) -> Vec<String> {
+    let below = |name: &str| site.path(name).to_str().unwrap().to_owned();
+    let mut places: Vec<String> = [
+        "/",
+        "/etc",
+        "/etc/motd",
+        "/root",
+        "/proc/self/root/etc/x",
+        "/proc/self/fd/0",
+        "/dev/shm/x",
+        "",
+        "pods/x",
+        "/.",
+    ]
+    .map(str::to_owned)
+    .into();
+    places.extend(["pods", "pods/../x", "pods/./x", "pods//x", "pods/x/", "pods/link", "pods/link/x"].map(below));
+    places.extend(["state/x", "pool/x", "secret", "configuration"].map(below));
+    places
+}
+
+/// What is asked beyond the configuration.
+fn beyond(site: &Site) -> Vec<Request> {
+    let own = |operation, path: &str| free(BACKEND, &["v", "w"], &[path], operation);
+    let target = site.pod("target");
+    let theirs = site.pod("theirs");
+    let mut asked = Vec::new();
+    for place in places(site) {
+        asked.push(own(bind(granted("/pool/d"), &place), &place));
+        asked.push(own(mount(&place, "ext4", &[]), &place));
+        let operation = Operation::PublishDevice { volume: "w".to_owned(), target: place.clone(), access: ReadWrite };
+        asked.push(own(operation, &place));
+    }
+    for source in
+        ["/etc", "/", "/pool", "/pool/../secret", "/pool/link", "/frozen-pool/d", "/theirs", "/theirs/own.img"]
+    {
+        asked.push(own(bind(granted(source), &target), &target));
+    }
+    for source in ["/etc", &theirs, &site.pod("link"), "/proc/self/root"] {
+        let mut request = own(bind(BindSource::Mounted(source.to_owned()), &target), &target);
+        request.caller.paths.push(CallPath { role: PathRole::Staging, path: source.to_owned() });
+        asked.push(request);
+    }
+    let images =
+        ["/etc/passwd", "/pool/../secret/v.img", "/pool/link.img", "/pool/link/v.img", "/pool/pipe", "/pool/d"];
+    for image in images.into_iter().chain(["/theirs/own.img", "/frozen-pool/v.img", "/dev/loop0", "/proc/kcore"]) {
+        asked.push(own(attach("v", image, ReadWrite), &target));
+    }
+    // Not a path of the call, not a volume of it, no such backend.
+    asked.push(free(BACKEND, &["v"], &[], bind(granted("/pool/d"), &target)));
+    asked.push(free(BACKEND, &[], &[&target], bind(granted("/pool/d"), &target)));
+    asked.push(free(BACKEND, &["v"], &[], attach("invented", "/pool/v.img", ReadWrite)));
+    for stranger in ["stranger", "", "../other"] {
+        asked.push(free(stranger, &["v"], &[&target], attach("v", "/pool/v.img", ReadOnly)));
+        asked.push(free(stranger, &["v"], &[&target], Operation::ListEntries { volume: None }));
+        let publication = Some(publication("v", PublicationKind::Stage, "/x"));
+        asked.push(free(stranger, &["v"], &[], Operation::Acknowledge { publication }));
+        asked.push(free(stranger, &[], &[], Operation::Reread));
+    }
+    let publication = Some(publication("invented", PublicationKind::Publish, &target));
+    asked.push(free(BACKEND, &["v"], &[&target], Operation::Acknowledge { publication }));
+    // File systems and options that are not offered.
+    for (file_system, option) in [("proc", ""), ("tmpfs", ""), ("overlay", "lowerdir=/"), ("ext4", "errors=panic")] {
+        asked.push(own(mount(&site.pod("made"), file_system, &[option]), &site.pod("made")));
+    }
+    // What another backend has, by its names.
+    let volume = || "x".to_owned();
+    for operation in [
+        Operation::SetAccess { volume: volume(), target: theirs.clone(), access: ReadOnly },
+        Operation::SetGroup { volume: volume(), target: theirs.clone(), group: 0 },
+        Operation::GetUsage { volume: volume(), path: theirs.clone() },
+        Operation::Grow { volume: volume() },
+        Operation::Trim { volume: volume() },
+        Operation::RenewUuid { volume: volume(), file_system: "ext4".to_owned() },
+    ] {
+        asked.push(free(BACKEND, &["x"], &[&theirs], operation));
+    }
+    asked
+}
+
+/// What is answered with success because nothing of the asker is there.
+fn in_vain(site: &Site) -> Vec<Request> {
+    let theirs = site.pod("theirs");
+    let volume = || "x".to_owned();
+    let operations = [
+        Operation::Unmount { volume: volume(), target: theirs.clone() },
+        Operation::DetachImage { volume: volume() },
+        Operation::Abandon,
+        Operation::Forget { volume: volume(), path: theirs.clone() },
+        Operation::Unmount { volume: volume(), target: "/etc".to_owned() },
+        Operation::Unmount { volume: volume(), target: "/proc".to_owned() },
+    ];
+    let ask = |operation| {
+        let mut request = free(BACKEND, &["x"], &[&theirs, "/etc", "/proc"], operation);
+        request.caller.call = "theirs".to_owned();
+        request
+    };
+    operations.map(ask).into()
+}
+
+#[test]
+fn a_free_host_gets_nothing_that_the_configuration_does_not_grant() {
+    if !is_root() {
+        return;
+    }
+    let site = site();
+    let (mounts, loops) = (site.mounts(), site.loops());
+    let all = || fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let outside = |text: &str| text.lines().filter(|line| !line.contains("drivebay-node.")).count();
+    let before = outside(&all());
+    let asked = beyond(&site);
+    assert!(asked.len() >= 40, "{}", asked.len());
+    let answers: Vec<_> =
+        asked.into_iter().map(|request| (request.clone(), wait(site.node.request(request)))).collect();
+    let done: Vec<_> = answers.iter().filter(|(_, answer)| answer.is_ok()).collect();
+    assert!(done.is_empty(), "{} of {}: {done:#?}", done.len(), answers.len());
+    for request in in_vain(&site) {
+        assert_eq!(wait(site.node.request(request.clone())).unwrap(), Answer::Done, "{request:?}");
+    }
+    assert_eq!((site.mounts(), site.loops(), outside(&all())), (mounts, loops, before));
+    assert!(is_mount(site.pod("theirs")), "another backend's volume");
+    assert_eq!(wait(site.node.publications(OTHER, Some("x"))).unwrap().len(), 1);
+    assert!(!fs::exists(site.pod("target")).unwrap(), "nothing was made for what was refused");
+    // What is granted is done.
+    let target = site.pod("target");
+    let caller = call("c", &[(PathRole::Target, &target)]);
+    wait(site.node.bind(&caller, "v", granted("/pool/d"), &target, ReadWrite)).unwrap();
+    wait(site.node.unmount(&caller, "v", &target)).unwrap();
+}
+
+/// A helper on a socket of our own.
+fn raw(site: &Site) -> OwnedFd {
+    let Launch::Program { exe, arguments, variable, mandate } = harness::launch(site.mandate.clone()) else {
+        unreachable!("tests start programs");
+    };
+    let (ours, theirs) =
+        rustix::net::socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None).unwrap();
+    let sealed = sealed::seal(&mandate).unwrap();
+    let mut command = std::process::Command::new(exe);
+    command.args(arguments).env(variable, sealed::number(&sealed).unwrap());
+    let null = std::process::Stdio::null;
+    let mut child = command.stdin(theirs).stdout(null()).stderr(null()).spawn().unwrap();
+    std::thread::spawn(move || child.wait());
+    ours
+}
+
+/// What the helper answers before it ends.
+fn answers(socket: &OwnedFd) -> Vec<Value> {
+    let _ = rustix::net::shutdown(socket, rustix::net::Shutdown::Write);
+    let mut said = Vec::new();
+    while let Ok(Some(answer)) = frames::receive::<Value>(socket) {
+        said.push(answer);
+    }
+    said
+}
+
+#[test]
+fn words_that_are_no_request_end_the_helper_and_change_nothing() {
+    let site = Site::new();
+    site.kill();
+    let caller = json!({ "backend": BACKEND, "call": "c", "volumes": ["v"], "paths": [] });
+    let everything = json!([{ "host": "/", "guest": "/root", "write": true }]);
+    let ask = |operation: Value| json!({ "id": 1, "request": { "caller": caller, "operation": operation } });
+    let root = ask(json!({ "attach-image": { "volume": "v", "image": "/root/x.img", "access": "read-write" } }));
+    let refused = |said: &[Value]| said.iter().all(|answer| answer["result"]["Err"].is_object());
+    // What would grant something, were it believed; then what it would grant.
+    for words in [
+        json!({ "state_dir": "/", "targets": ["/"], "backends": { BACKEND: { "directories": everything } }, "file": null }),
+        json!({ "state_dir": "/etc" }),
+        ask(json!({ "register": { "directories": everything } })),
+        ask(json!({ "reread": { "directories": everything } })),
+        ask(json!({ "permitted": { "directories": everything } })),
+        json!([1, 2]),
+        json!({ "id": -1 }),
+    ] {
+        let socket = raw(&site);
+        frames::send(&socket, &words).unwrap();
+        // It may have ended by then.
+        let _ = frames::send(&socket, &root);
+        let said = answers(&socket);
+        assert!(refused(&said), "{words}: {said:?}");
+    }
+    // Packets that are not ours: no mark, an unknown mark, larger than any, and text that is no JSON.
+    for bytes in [vec![7], vec![2, b'1'], vec![1; 32 * 1024 + 2], vec![0, b'{'], [vec![0], vec![b'['; 10_000]].concat()]
+    {
+        let socket = raw(&site);
+        rustix::net::send(&socket, &bytes, SendFlags::NOSIGNAL).unwrap();
+        let _ = frames::send(&socket, &root);
+        assert_eq!(answers(&socket), Vec::<Value>::new());
+    }
+    wait(site.node.respawn()).unwrap();
+    site.assert_clean();
+}
