@@ -82,6 +82,7 @@ fn limits() -> Vec<(&'static str, String)> {
         log_rate,
         log_burst,
         state,
+        state_waiting,
         handles,
         open_files,
         table_elements,
@@ -94,7 +95,7 @@ fn limits() -> Vec<(&'static str, String)> {
     let WallLimits { read, change, probe, step, recovery, load } = wall;
     let bytes = |bytes: u64| mib(usize::try_from(bytes).unwrap());
     let (quota, waiting) = (Quota::default(), JobLimits::default().waiting);
-    assert_eq!(quota.bytes, state, "the two defaults of one limit");
+    assert_eq!((quota.bytes, quota.waiting), (state, state_waiting), "the two defaults of one limit");
     assert_eq!(JobLimits::default().running, jobs, "the two defaults of one limit");
     let mut all = vec![
         ("memory of an instance, all memories together", bytes(memory)),
@@ -120,6 +121,7 @@ fn limits() -> Vec<(&'static str, String)> {
                 count(MAX_COMMIT_CHANGES)
             ),
         ),
+        ("state: commits that wait for the disk", bytes(state_waiting)),
         ("open handles of an instance", count(handles)),
         ("open files and directories of all calls", count(open_files)),
         ("table elements of an instance", grouped(table_elements)),

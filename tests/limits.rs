@@ -31,6 +31,7 @@ const PROOFS: [(&str, &str, &str); 30] = [
     ("log_rate", "tests/limits.rs", "log"),
     ("log_burst", "tests/limits.rs", "log"),
     ("state", "tests/limits.rs", "state"),
+    ("state_waiting", "host/state/src/tests/turns.rs", "who_lets_too_much_wait_is_refused_and_nobody_else"),
     ("handles", "tests/limits.rs", "handles"),
     ("open_files", "host/files/src/descriptors/tests.rs", "descriptors_are_counted_and_given_back"),
     ("table_elements", "tests/limits.rs", "table_elements"),

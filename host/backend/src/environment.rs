@@ -14,6 +14,7 @@ use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Program
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
+use drivebay_policy::limits::Limits;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
@@ -85,6 +86,11 @@ pub(super) fn most_open(config: &BackendConfig) -> usize {
     config.limits.open_files.min(drivebay_confine::descriptors() / 4).max(1)
 }
 
+/// What the backend may keep in its state, and have waiting on the way there.
+pub(super) fn quota(limits: &Limits) -> Quota {
+    Quota { bytes: limits.state, waiting: limits.state_waiting, ..Quota::default() }
+}
+
 /// What the views of one generation share.
 pub(super) struct Shared {
     pub lane: Arc<Lane>,
@@ -100,7 +106,7 @@ pub(super) fn surroundings(
     shared: &Shared,
     view: View,
 ) -> Result<Surroundings, Refused> {
-    let quota = Quota { bytes: config.limits.state, ..Quota::default() };
+    let quota = quota(&config.limits);
     let state = Namespace::new(Arc::clone(&environment.store), &config.name, quota)
         .map_err(|e| Refused::Surroundings(e.to_string()))?;
     let seen = match view {

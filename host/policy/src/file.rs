@@ -304,6 +304,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "log-rate" => limits.log_rate = units::size(text)?,
         "log-burst" => limits.log_burst = units::size(text)?,
         "state" => limits.state = units::size(text)?,
+        "state-waiting" => limits.state_waiting = units::size(text)?,
         "handles" => limits.handles = count()?,
         "open-files" => limits.open_files = count()?,
         "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),

@@ -35,6 +35,9 @@ pub struct Limits {
     pub log_burst: u64,
     /// Keys and values of the durable state together. 64 MiB.
     pub state: u64,
+    /// Bytes of commits that wait for the disk at once. 16 MiB: three of the largest, or thousands of usual ones.
+    #[serde(default = "state_waiting")]
+    pub state_waiting: u64,
     /// Open handles (files, streams, buckets) of one instance. 1,024.
     pub handles: usize,
     /// Files and directories that all calls of the backend hold open together. 1,024.
@@ -72,6 +75,10 @@ const fn compile_time() -> Duration {
 
 const fn memory_total() -> u64 {
     1024 * MIB
+}
+
+const fn state_waiting() -> u64 {
+    16 * MIB
 }
 
 const fn open_files() -> usize {
@@ -113,6 +120,7 @@ impl Default for Limits {
             log_rate: 64 * 1024,
             log_burst: 256 * 1024,
             state: 64 * MIB,
+            state_waiting: state_waiting(),
             handles: 1024,
             open_files: open_files(),
             table_elements: 20_000,

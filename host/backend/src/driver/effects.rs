@@ -8,7 +8,7 @@ use super::keep::Kept;
 use super::{Driver, Message, Status, state};
 use crate::gate::{Refusal, RefusalId};
 use crate::lifecycle::{Connections, Effect, Input, Intake, Number};
-use crate::{Generation, Readiness, life};
+use crate::{Generation, Readiness, environment, life};
 use drivebay_observe::metrics::metrics;
 use drivebay_state::{Namespace, Quota};
 
@@ -167,7 +167,7 @@ impl Driver {
     }
 
     fn state(&self) -> Result<(Namespace, Quota), Refusal> {
-        let quota = Quota { bytes: self.config.limits.state, ..Quota::default() };
+        let quota = environment::quota(&self.config.limits);
         let store = Arc::clone(&self.environment.store);
         let state = Namespace::new(store, &self.backend.name, quota);
         state.map(|state| (state, quota)).map_err(|error| Refusal::new(RefusalId::Copy, error.to_string()))
