@@ -3,6 +3,9 @@
 
 mod authority;
 pub mod listener;
+pub mod reception;
+pub mod seats;
+pub mod visitors;
 mod words;
 
 use std::io;
@@ -30,6 +33,8 @@ use drivebay_proto::pb::replication::controller_server::ControllerServer as Repl
 use drivebay_proto::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
 use drivebay_rpc::{Doors, Front};
 
+use crate::seats::{Seated, Seats};
+
 /// The largest request that is read: as large as clients accept answers.
 const MESSAGE: usize = 4 * 1024 * 1024;
 /// Calls that one client may give up before they have been looked at; with one more its connection is closed, and all other
@@ -38,6 +43,9 @@ const MESSAGE: usize = 4 * 1024 * 1024;
 const GIVEN_UP: usize = 1000;
 /// The largest answer that is sent; clients written in Go refuse larger ones.
 const ANSWER: usize = 4 * 1024 * 1024;
+
+/// Connections to one socket at a time. Sidecars and kubelet hold one each, health checks come and go.
+const CONNECTIONS: usize = 512;
 
 /// Serves one socket until its doors are closed, then lets the calls under way finish. When they turn, all
 /// connections of before are closed in order and the socket stays: clients connect again and read the
@@ -52,7 +60,7 @@ pub async fn serve(
     end: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
     let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
-    let rounds = TaskTracker::new();
+    let (rounds, seats) = (TaskTracker::new(), Seats::new(CONNECTIONS));
     let mut last = Ok(());
     while last.is_ok() && !end.is_cancelled() {
         let turn = doors.borrow_and_update().turn;
@@ -67,7 +75,7 @@ pub async fn serve(
         tokio::select! {
             () = end.cancelled() => {}
             _ = doors.wait_for(|doors| doors.turn != turn) => {}
-            () = accept(&listener, &hand) => {}
+            () = accept(&listener, &seats, &hand) => {}
             ended = &mut round => last = ended.unwrap_or(Ok(())),
         }
         over.cancel();
@@ -79,10 +87,14 @@ pub async fn serve(
 
 /// Hands connections to a round as they come. Why not by the round itself: two rounds may live at a time, and
 /// a listener wakes only whoever asked it last.
-async fn accept(listener: &UnixListener, round: &mpsc::UnboundedSender<io::Result<authority::Tolerant<UnixStream>>>) {
+async fn accept(
+    listener: &UnixListener,
+    seats: &Seats,
+    round: &mpsc::UnboundedSender<io::Result<authority::Tolerant<Seated<UnixStream>>>>,
+) {
     loop {
-        let accepted = listener.accept().await;
-        if round.send(accepted.map(|(stream, _)| authority::Tolerant::new(stream))).is_err() {
+        let seated = reception::next(listener, seats).await;
+        if round.send(Ok(authority::Tolerant::new(seated))).is_err() {
             return;
         }
     }

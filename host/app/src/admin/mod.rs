@@ -8,7 +8,6 @@ pub mod page;
 use std::path::Path;
 use std::sync::Arc;
 
-use tokio_stream::wrappers::UnixListenerStream;
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
@@ -17,9 +16,14 @@ use drivebay_backend::{Backend, Control};
 use drivebay_confine::InForce;
 use drivebay_proto::admin::admin_server::AdminServer;
 use drivebay_server::listener::{self, ListenError};
+use drivebay_server::reception;
+use drivebay_server::seats::Seats;
 
 /// The permission bits of the socket: whoever can open it may replace backends.
 const MODE: u32 = 0o600;
+
+/// Connections of operators at a time.
+const CONNECTIONS: usize = 64;
 
 /// The backends that can be asked about and told.
 pub trait Backends: Send + Sync + 'static {
@@ -61,7 +65,7 @@ pub fn serve(
     Ok(async move {
         let served = Server::builder()
             .add_service(AdminServer::new(Api(backends)))
-            .serve_with_incoming_shutdown(UnixListenerStream::new(listener), end.cancelled_owned())
+            .serve_with_incoming_shutdown(reception::incoming(listener, Seats::new(CONNECTIONS)), end.cancelled_owned())
             .await;
         if let Err(error) = served {
             tracing::error!(%error, "the admin socket failed");

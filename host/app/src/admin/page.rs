@@ -4,6 +4,7 @@
 use std::fmt;
 use std::net::SocketAddr;
 use std::sync::Arc;
+use std::time::Duration;
 
 use axum::Router;
 use axum::extract::State;
@@ -21,6 +22,12 @@ use super::{AdminError, Backends};
 use drivebay_backend::Backend;
 use drivebay_backend::breaker::View;
 use drivebay_observe::metrics::{OfBackend, metrics};
+use drivebay_server::visitors::Visitors;
+
+/// Connections at a time: whoever comes then has the place of the one that came first.
+const CONNECTIONS: usize = 16;
+/// How long a connection is kept that nobody uses. Scrapers come back after 15 s to a minute, and connect anew.
+const IDLE: Duration = Duration::from_secs(30);
 
 /// What scrapers ask for.
 const OPEN_METRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
@@ -39,7 +46,8 @@ pub async fn serve(
     tracing::info!(%address, "metrics at /metrics");
     let pages = Router::new().route("/metrics", get(page)).with_state(backends);
     Ok(async move {
-        let served = axum::serve(listener, pages).with_graceful_shutdown(end.cancelled_owned()).await;
+        let visitors = Visitors::new(listener, CONNECTIONS, IDLE);
+        let served = axum::serve(visitors, pages).with_graceful_shutdown(end.cancelled_owned()).await;
         if let Err(error) = served {
             tracing::error!(%error, "the page for metrics failed");
         }

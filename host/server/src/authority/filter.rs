@@ -17,6 +17,10 @@ const FRAME: usize = 16 * 1024;
 /// The longest header block that is put together, in bytes: twice what the transport accepts.
 const BLOCK: usize = 32 * 1024;
 
+/// Most frames of a header block: more than the longest block fills, and more than the transport takes. Frames without
+/// contents count, too: what has come is kept until the block is whole.
+const FRAMES: usize = 8;
+
 const HEADERS: u8 = 1;
 const CONTINUATION: u8 = 9;
 const END_STREAM: u8 = 0x1;
@@ -53,8 +57,9 @@ pub(super) struct Filter {
 struct Open {
     stream: u32,
     ends_stream: bool,
-    /// Its frames as they came.
+    /// Its frames as they came; at most [`FRAMES`] of at most [`FRAME`] bytes.
     raw: BytesMut,
+    frames: usize,
     /// The block alone.
     bytes: BytesMut,
 }
@@ -149,11 +154,16 @@ impl Filter {
             stream: head.stream,
             ends_stream: head.flags & END_STREAM != 0,
             raw: BytesMut::new(),
+            frames: 0,
             bytes: BytesMut::new(),
         });
+        open.frames += 1;
         open.raw.extend_from_slice(frame);
         open.bytes.extend_from_slice(part.unwrap_or_default());
-        let is_sound = part.is_some() && open.stream == head.stream && open.bytes.len() <= BLOCK;
+        let is_sound = part.is_some()
+            && open.stream == head.stream
+            && open.bytes.len() <= BLOCK
+            && (open.frames < FRAMES || head.flags & END_HEADERS != 0);
         if !is_sound {
             return self.give_up("a header block breaks the rules of frames");
         }

@@ -258,3 +258,25 @@ proptest! {
         prop_assert!(odd || !is_free || on == all);
     }
 }
+
+/// A connection whose header block has this many frames, all but the first without contents, and no end.
+fn endless(begin: Vec<u8>, stream: u32, frames: usize) -> Vec<u8> {
+    [begin, frame(HEADERS, 0, stream, &[0x82]), frame(CONTINUATION, 0, stream, &[]).repeat(frames)].concat()
+}
+
+/// Frames without contents add nothing to a block, and would be kept until it is whole.
+#[tokio::test]
+async fn a_block_of_endless_frames_is_not_kept() {
+    let begin = || [PREFACE, &settings()].concat();
+    // Of a connection that is not rewritten the transport gets what came, soon, and ends it itself.
+    let mut filter = Filter::default();
+    let few = feed(&mut filter, &endless(begin(), 1, 6));
+    assert_eq!(few.0.unwrap(), Passage::Watched, "a block may have several frames");
+    assert_eq!(feed(&mut filter, &frame(CONTINUATION, 0, 1, &[])).0.unwrap(), Passage::Free);
+    let (_, is_refused) = served(endless(begin(), 1, 3_000), 100_000).await;
+    assert!(is_refused, "the transport closes the connection in words");
+    // One that is rewritten ends here.
+    let mut filter = Filter::default();
+    let (passage, _) = feed(&mut filter, &endless(connection("/run/csi.sock", 1), 3, 100_000));
+    assert_eq!(passage.unwrap_err().kind(), std::io::ErrorKind::InvalidData);
+}
