@@ -15,7 +15,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 30] = [
+const PROOFS: [(&str, &str, &str); 31] = [
     ("memory", "tests/limits.rs", "memory"),
     ("memory_total", "tests/limits.rs", "memory_of_all_calls"),
     ("cpu", "tests/limits.rs", "computing_without_end"),

@@ -168,11 +168,24 @@ impl Canaries {
         fields.len()
     }
 
-    /// Where a canary, plain or in base 64, stands in a text.
+    /// Where a canary stands in a text, plain or coded.
     fn found_in(&self, text: &str) -> Option<String> {
-        let forms = |canary: &String| [canary.clone(), STANDARD_NO_PAD.encode(canary), URL_SAFE_NO_PAD.encode(canary)];
-        self.0.iter().flat_map(forms).find(|form| text.contains(form.as_str()))
+        let text = text.to_ascii_lowercase();
+        self.0.iter().flat_map(|canary| forms(canary)).find(|form| text.contains(form.as_str()))
     }
+}
+
+/// How a value can be written, in small letters.
+fn forms(value: &str) -> Vec<String> {
+    // Behind one or two other characters, without those in which a neighbour has a part.
+    let behind = |neighbours: usize| {
+        let coded = STANDARD_NO_PAD.encode(format!("{}{value}", "x".repeat(neighbours)));
+        coded[4..coded.len() - 4].to_owned()
+    };
+    let whole = [value.to_owned(), STANDARD_NO_PAD.encode(value), URL_SAFE_NO_PAD.encode(value), behind(1), behind(2)];
+    let digits: Vec<_> = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+    let coded = [digits.concat(), format!("%{}", digits.join("%"))];
+    whole.map(|form| form.to_ascii_lowercase()).into_iter().chain(coded).collect()
 }
 
 pub fn is_secret(field: &FieldDescriptor) -> bool {
@@ -261,7 +274,15 @@ async fn secrets_show_nowhere() {
     let log = host.log.text();
     let panics = log.lines().filter(|line| line.contains("with secrets: *** and ***")).count();
     assert!(panics >= table.len(), "the words of a panic come without its secrets: {panics}");
-    let leaked = ["on stdout: *** and ***", "on stderr: *** and ***", "in the log: *** and ***", "in base64: ***"];
+    let leaked = [
+        "on stdout: *** and ***",
+        "on stderr: *** and ***",
+        "in the log: *** and ***",
+        "in base64: ***",
+        "in digits: *** ***",
+        "escaped: *** ***",
+        "louder: ***",
+    ];
     for line in leaked {
         assert!(log.matches(line).count() >= table.len(), "the backend did say its secrets: {line}");
     }

@@ -83,6 +83,10 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "flood" => return network::flood(rest),
         "again" => return network::again(rest),
         "secrets" => return leak(secrets),
+        "secrets-coded" => secrets.iter().for_each(|(_, value)| {
+            let digits: Vec<_> = value.bytes().map(|byte| format!("{byte:02x}")).collect();
+            log::info("coded", digits.concat());
+        }),
         "secrets-trap" => panic!("with {}", told(secrets)),
         _ => {}
     }

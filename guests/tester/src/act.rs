@@ -166,6 +166,19 @@ fn leak(secrets: &StringMap) -> Error {
     log::critical("leak", format!("in the log: {all}"));
     for value in &values {
         log::debug(value, format!("in base64: {}", base64(value.as_bytes())));
+        for user in ["u", "us", "use"] {
+            log::debug("basic", format!("as a header: {}", base64(format!("{user}:{value}").as_bytes())));
+        }
+        let written = |form: fn(u8) -> String| value.bytes().map(form).collect::<String>();
+        log::debug(
+            "hex",
+            format!("in digits: {} {}", written(|b| format!("{b:02x}")), written(|b| format!("{b:02X}"))),
+        );
+        log::debug(
+            "uri",
+            format!("escaped: {} {}", written(|b| format!("%{b:02x}")), written(|b| format!("%{b:02X}"))),
+        );
+        log::debug("case", format!("louder: {}", value.to_ascii_uppercase()));
     }
     let coded: Vec<_> = values.iter().map(|value| base64(value.as_bytes())).collect();
     Error { reason: Some(all.clone()), ..Error::unavailable(format!("leaked {all}, {}", coded.join(" and "))) }

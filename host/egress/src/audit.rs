@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::error::{EgressError, Why};
+use drivebay_observe::guest_log::fit;
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
 use drivebay_observe::{GuestLog, Secrets, Topic};
@@ -15,6 +16,8 @@ use drivebay_policy::egress::target::Target;
 
 /// How a request ended whose guest waited for it no more.
 const LEFT: &str = "left";
+/// Longest origin that is written, in bytes: a name of the greatest length, with a scheme and a port.
+const ORIGIN: usize = 300;
 /// What a line holds beside the origin and what every line has, in bytes: names and values of its fields.
 const FIELDS: usize = 256;
 
@@ -90,7 +93,7 @@ impl Record {
 
     /// Where it goes. A guest may put a secret into a name.
     pub(super) fn goes_to(&self, target: &Target, secrets: &Secrets) {
-        self.known().origin = secrets.mask(&target.to_string()).unwrap_or_else(|| "***".to_owned());
+        self.known().origin = fit(&target.to_string(), ORIGIN, secrets).unwrap_or_else(|| "***".to_owned());
     }
 
     pub(super) fn refused(&self, why: Why) {

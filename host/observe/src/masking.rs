@@ -1,146 +1,142 @@
-//! The secrets of one call, and their removal from whatever a guest says. Owns the values for as
-//! long as the call lives; never prints them.
+//! The secrets of calls, and their removal from whatever a guest says. Owns the values for as long as somebody may
+//! say them; never prints them.
+//!
+//! A value is found as it is, in hexadecimal digits, in base64 wherever it stands in what was encoded, and
+//! percent-encoded, in any case of ASCII letters. Halves of it and other ways to write it are not: whoever wants to tell
+//! a secret can.
+
+mod forms;
+mod index;
+mod view;
 
 use std::fmt;
-use std::str::MatchIndices;
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 
-use base64::Engine as _;
-use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
-
+use self::forms::{SHORTEST_MASKED, forms};
+use self::index::{Index, begun};
+use self::view::{View, unfinished};
 use super::drill::{self, Defence};
 
-/// Values shorter than this are too common in ordinary text to be masked one by one.
-const SHORTEST_MASKED: usize = 4;
 const MASK: &str = "***";
 
-/// The secret values of a call. What is searched for is worked out when a guest first says
-/// something: most calls say nothing.
+/// The secret values that a guest may know.
 #[derive(Clone, Default)]
-pub struct Secrets {
+pub struct Secrets(Vec<Arc<Set>>);
+
+/// The values of one call. What is searched for is worked out when a guest first says something: most calls say nothing.
+#[derive(Default)]
+struct Set {
     values: Vec<String>,
     search: OnceLock<Search>,
 }
 
 /// What is looked for in a guest's words.
-#[derive(Clone, Default)]
+#[derive(Default)]
 struct Search {
-    /// What is replaced: each value, its lines, and its base64 forms.
-    masked: Vec<String>,
+    /// What is replaced.
+    masked: Index,
     /// What makes a line unfit altogether.
     short: Vec<String>,
 }
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.values.len())
+        write!(f, "Secrets({})", self.0.iter().map(|set| set.values.len()).sum::<usize>())
     }
 }
 
 impl Search {
     fn new(values: &[String]) -> Self {
-        let mut search = Self::default();
+        let (mut patterns, mut short) = (Vec::new(), Vec::new());
         for value in values.iter().filter(|v| !v.is_empty()) {
             if value.len() < SHORTEST_MASKED {
-                search.short.push(value.clone());
-                continue;
+                short.push(value.clone());
+            } else {
+                forms(value, &mut patterns);
             }
-            // What writes line by line, standard output does, says a key of several lines in pieces.
-            let lines = value.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_MASKED && *line != value);
-            search.masked.extend(lines.map(ToOwned::to_owned));
-            search.masked.push(STANDARD_NO_PAD.encode(value));
-            search.masked.push(URL_SAFE_NO_PAD.encode(value));
-            search.masked.push(value.clone());
         }
-        search.masked.sort_unstable();
-        search.masked.dedup();
-        search
+        Self { masked: Index::new(patterns), short }
     }
 }
 
 impl Secrets {
     /// The values of one call.
     pub fn new(values: Vec<String>) -> Self {
-        Self { values, search: OnceLock::new() }
-    }
-
-    fn search(&self) -> &Search {
-        self.search.get_or_init(|| Search::new(&self.values))
+        if values.is_empty() { Self::default() } else { Self(vec![Arc::new(Set { values, ..Set::default() })]) }
     }
 
     /// The text without the secrets; none when it holds a short one and must be dropped.
     pub fn mask(&self, text: &str) -> Option<String> {
-        self.search().mask(text, text.len())
+        self.masked(text, false)
     }
 
     /// The same for the beginning of a longer text: what may be the beginning of a secret at its end is left out.
     pub fn mask_beginning(&self, text: &str) -> Option<String> {
-        let search = self.search();
-        let begun = search.masked.iter().chain(&search.short).map(|value| begun(text, value)).max();
-        search.mask(text, text.len().saturating_sub(begun.unwrap_or(0)))
+        self.masked(text, true)
     }
-}
 
-impl Search {
-    /// The text up to `end`, or to the end of a secret that ends later.
-    fn mask(&self, text: &str, end: usize) -> Option<String> {
-        if !drill::stands(Defence::Masking) {
+    fn searches(&self) -> impl Iterator<Item = &Search> {
+        self.0.iter().map(|set| set.search.get_or_init(|| Search::new(&set.values)))
+    }
+
+    fn masked(&self, text: &str, is_cut: bool) -> Option<String> {
+        if self.0.is_empty() || !drill::stands(Defence::Masking) {
             return Some(text.to_owned());
         }
-        if self.short.iter().any(|s| text.contains(s.as_str())) {
+        // What is left of an escape may be the beginning of any character.
+        let text = if is_cut { text.get(..text.len() - unfinished(text)).unwrap_or(text) } else { text };
+        if self.searches().any(|search| search.short.iter().any(|short| text.contains(short.as_str()))) {
             return None;
         }
-        // All in the text as it was: what one leaves of another one would show.
-        let mut ahead: Vec<_> = self.masked.iter().map(|value| Ahead::new(text, value)).collect();
-        let (mut out, mut seen) = (String::with_capacity(text.len()), 0);
-        while let Some((at, until)) = ahead.iter_mut().min_by_key(|one| one.key()).and_then(Ahead::take) {
-            if at >= end {
-                break;
+        let views: Vec<_> = std::iter::once(View::plain(text)).chain(View::decoded(text)).collect();
+        let end = if is_cut { self.end(text, &views) } else { text.len() };
+        Some(without(text, end, self.spans(&views)))
+    }
+
+    /// Where secrets stand in the words. All in the text as it was: what one leaves of another one would show.
+    fn spans(&self, views: &[View]) -> Vec<(usize, usize)> {
+        let mut spans = Vec::new();
+        for search in self.searches().filter(|search| !search.masked.is_empty()) {
+            for view in views {
+                search.masked.find(&view.bytes, &mut |from, to| spans.push((view.place(from), view.place(to))));
             }
-            if at >= seen {
-                out.push_str(text.get(seen..at).unwrap_or_default());
-                out.push_str(MASK);
-            }
-            seen = seen.max(until);
         }
-        out.push_str(text.get(seen..end).unwrap_or_default());
-        Some(out)
+        spans.sort_unstable();
+        spans
+    }
+
+    /// Where what may be the beginning of a secret begins at the end of the words.
+    fn end(&self, text: &str, views: &[View]) -> usize {
+        let ends = self.searches().flat_map(|search| {
+            let masked = views.iter().map(|view| view.place(view.bytes.len() - search.masked.begun(&view.bytes)));
+            masked.chain(search.short.iter().map(|value| text.len() - begun(text.as_bytes(), value.as_bytes())))
+        });
+        ends.min().unwrap_or(text.len())
     }
 }
 
-/// Where a value comes next in a text.
-struct Ahead<'a> {
-    next: Option<(usize, &'a str)>,
-    others: MatchIndices<'a, &'a str>,
-}
-
-impl<'a> Ahead<'a> {
-    fn new(text: &'a str, value: &'a str) -> Self {
-        let mut others = text.match_indices(value);
-        Self { next: others.next(), others }
+/// The text up to `end`, or to the end of a span that ends later, with a mark for each span.
+fn without(text: &str, end: usize, spans: Vec<(usize, usize)>) -> String {
+    let (mut out, mut seen) = (String::with_capacity(text.len()), 0);
+    let end = text.floor_char_boundary(end);
+    for (from, to) in spans.into_iter().take_while(|(from, _)| *from < end) {
+        if from >= seen {
+            out.push_str(text.get(seen..from).unwrap_or_default());
+            out.push_str(MASK);
+        }
+        seen = seen.max(text.ceil_char_boundary(to));
     }
-
-    /// Those that are found nowhere any more come last.
-    fn key(&self) -> usize {
-        self.next.map_or(usize::MAX, |(at, _)| at)
-    }
-
-    /// Begin and end of this one.
-    fn take(&mut self) -> Option<(usize, usize)> {
-        let (at, value) = std::mem::replace(&mut self.next, self.others.next())?;
-        Some((at, at.saturating_add(value.len())))
-    }
-}
-
-/// How many bytes at the end of a text are the beginning of a value.
-fn begun(text: &str, value: &str) -> usize {
-    let longest = text.len().min(value.len().saturating_sub(1));
-    let mut beginnings = (1..=longest).rev().filter_map(|length| value.get(..length));
-    beginnings.find(|beginning| text.ends_with(beginning)).map_or(0, str::len)
+    out.push_str(text.get(seen..end).unwrap_or_default());
+    out
 }
 
 #[cfg(test)]
 mod tests {
+    use base64::Engine as _;
+    use base64::engine::general_purpose::{STANDARD, STANDARD_NO_PAD, URL_SAFE_NO_PAD};
+    use proptest::prelude::*;
+
+    use super::forms::hex;
     use super::*;
 
     #[test]
@@ -171,5 +167,85 @@ mod tests {
     #[test]
     fn debug_shows_no_value() {
         assert!(!format!("{:?}", secrets(&["topsecret"])).contains("topsecret"));
+    }
+
+    #[test]
+    fn every_form_is_masked_in_any_case() {
+        let s = secrets(&["hunter2! 'ö"]);
+        let all = [
+            "HUNTER2! 'Ö".to_lowercase(),
+            "Hunter2! 'ö".to_owned(),
+            "68756E746572322120 27c3b6".replace(' ', ""),
+            "hunter2%21%20%27%C3%B6".to_owned(),
+            "hunter2!+%27%c3%b6".to_owned(),
+            "%68%75%6e%74%65%72%32%21%20%27%c3%b6".to_owned(),
+        ];
+        for form in all {
+            assert_eq!(s.mask(&format!("a ({form}) b")).unwrap(), "a (***) b", "{form}");
+        }
+        // A header of HTTP: user and password in one text.
+        for user in ["u", "us", "use", "user"] {
+            let header = STANDARD.encode(format!("{user}:hunter2! 'ö"));
+            let said = s.mask(header.trim_end_matches('=')).unwrap();
+            assert!(said.ends_with("***") && said.len() <= 3 + 7, "{header}: {said}");
+        }
+    }
+
+    #[test]
+    fn an_escape_that_is_cut_shows_nothing() {
+        let s = secrets(&["hunter2!"]);
+        for length in 1..22 {
+            let whole = "-%68%75%6e%74%65%72%32%21";
+            assert_eq!(s.mask_beginning(whole.get(..=length).unwrap()).unwrap(), "-", "{length}");
+        }
+        assert_eq!(s.mask_beginning("100%").unwrap(), "100");
+        assert_eq!(s.mask("100%").unwrap(), "100%");
+    }
+
+    /// Longer words cost more, and no more than they are longer.
+    #[test]
+    fn long_words_are_searched_in_one_pass() {
+        let many: Vec<_> = (0..200).map(|n| format!("secret-number-{n}")).collect();
+        let s = Secrets::new(many);
+        let words = "se%63ret-numbers and other words ".repeat(4_000);
+        assert_eq!(s.mask(&words).unwrap(), words);
+        assert_eq!(s.mask(&format!("{words}secret-number-7!")).unwrap(), format!("{words}***!"));
+    }
+
+    /// Every byte of it as an escape.
+    fn escaped(text: &str) -> String {
+        let digits: Vec<_> = hex(text).chars().collect();
+        digits.chunks(2).map(|pair| format!("%{}", String::from_iter(pair))).collect::<Vec<_>>().concat()
+    }
+
+    proptest! {
+        #[test]
+        fn no_form_is_shown(
+            value in "[ -~]{4,40}", before in "\\PC{0,8}", after in "\\PC{0,8}", upper in any::<bool>(),
+        ) {
+            let s = secrets(&[&value]);
+            let plain = format!("{before}{value}{after}");
+            for (written, hidden) in
+                [(plain.clone(), value.clone()), (hex(&plain), hex(&value)), (escaped(&plain), escaped(&value))]
+            {
+                let written = if upper { written.to_ascii_uppercase() } else { written };
+                let said = s.mask(&written).unwrap();
+                prop_assert!(said.contains("***"), "{written}");
+                prop_assert!(!said.to_ascii_lowercase().contains(&hidden.to_ascii_lowercase()), "{said}");
+            }
+            for written in [STANDARD.encode(&plain), URL_SAFE_NO_PAD.encode(&plain)] {
+                let said = s.mask(&written).unwrap();
+                // What is left is what stands around it, and at most one character at each side.
+                prop_assert!(said.len() <= before.len().div_ceil(3) * 4 + after.len().div_ceil(3) * 4 + 3 + 4, "{said}");
+            }
+        }
+
+        #[test]
+        fn words_without_secrets_stay(value in "[a-z]{4,40}", words in "[0-9 .%-]{0,200}") {
+            let s = secrets(&[&value]);
+            // Digits alone may be hexadecimal digits of letters, or escapes of them.
+            prop_assume!(!words.contains(&hex(&value)) && !words.contains("%6") && !words.contains("%7"));
+            prop_assert_eq!(s.mask(&words).unwrap(), words);
+        }
     }
 }

@@ -13,9 +13,13 @@ use drivebay_contract::{Call, CallFault};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe as observe;
 use drivebay_observe::drill::{self, Defence};
+use drivebay_observe::guest_log::{LINE, fit};
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::instance::{GuestEnd, Live};
+
+/// Longest reason of a guest's own error that is kept, in bytes.
+const REASON: usize = 128;
 
 /// An RPC with one answer.
 pub(super) trait Unary:
@@ -98,13 +102,12 @@ fn ended(fault: CallFault) -> GuestEnd<CallError> {
     }
 }
 
-/// A guest's own error, with the call's secrets taken out of its words.
+/// A guest's own error, cut, and with the call's secrets taken out of its words.
 pub(super) fn refusal(error: types::Error, context: &CallContext) -> Refusal {
-    let message = context
-        .secrets
-        .mask(&error.message)
+    // Cut first: masking never works on megabytes.
+    let message = fit(&error.message, LINE, &context.secrets)
         .unwrap_or_else(|| "the backend's words hold a secret and are not shown".to_owned());
-    let reason = error.reason.and_then(|reason| context.secrets.mask(&reason));
+    let reason = error.reason.and_then(|reason| fit(&reason, REASON, &context.secrets));
     Refusal { code: refusal_code(error.code), reason, message }
 }
 

@@ -5,7 +5,7 @@
 use tonic::Code;
 
 use super::model::{Act, Attack, Guest, Module, Sign};
-use super::place::SECRET;
+use super::place::{SECRET, SECRET_IN_DIGITS};
 
 use Act::{Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
 use Code::{DeadlineExceeded, Internal, PermissionDenied, Unavailable};
@@ -171,6 +171,8 @@ attacks! {
         Does("create", "forge") => Create, Silent(FORGED);
     "secrets" "the call's secrets on every channel" "masking"
         Does("create", "secrets") => Create, Silent(SECRET);
+    "secrets-coded" "the call's secrets in hexadecimal digits" "masking"
+        Does("create", "secrets-coded") => Create, Silent(SECRET_IN_DIGITS);
     "state" "6 MiB of state" "state"
         Does("create", "fill 6") => Create, Stores(1, 3 << 20);
     "large-key" "a key of a megabyte" "state-keys"

@@ -18,6 +18,8 @@ use drivebay_observe::drill::Defence;
 pub(super) const OUTSIDE: &str = "attack-outside-91d3";
 /// A secret of the calls.
 pub(super) const SECRET: &str = "attack-secret-5f2c";
+/// The same in hexadecimal digits.
+pub(super) const SECRET_IN_DIGITS: &str = "61747461636b2d7365637265742d35663263";
 /// Bytes of the file that jobs are to copy.
 const LARGE: usize = 48 << 20;
 /// What the file `plain/secret` of the grant has: whoever reads it has read nothing else.
