@@ -16,7 +16,38 @@ use super::turns::VolumeKey;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Answer, Caller, LedgerEntry, Operation, Publication, Request};
 
-/// Does what a request asks for.
+/// The volume whose turn a request must have before it is performed; none: it needs no turn, or takes several by
+/// itself.
+pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
+    let volume = match &request.operation {
+        Operation::Publications { volume } => volume.as_deref(),
+        Operation::ListEntries { .. }
+        | Operation::Reread
+        | Operation::Acknowledge { .. }
+        | Operation::Abandon
+        | Operation::Forget { .. }
+        | Operation::Recover
+        | Operation::Load
+        // What has the turn may be waiting for this very thaw.
+        | Operation::Thaw { .. } => None,
+        Operation::AttachImage { volume, .. }
+        | Operation::DetachImage { volume }
+        | Operation::RenewUuid { volume, .. }
+        | Operation::MountDevice { volume, .. }
+        | Operation::Bind { volume, .. }
+        | Operation::PublishDevice { volume, .. }
+        | Operation::Unmount { volume, .. }
+        | Operation::SetAccess { volume, .. }
+        | Operation::Grow { volume }
+        | Operation::Trim { volume }
+        | Operation::Freeze { volume, .. }
+        | Operation::GetUsage { volume, .. }
+        | Operation::SetGroup { volume, .. } => Some(volume.as_str()),
+    };
+    volume.map(|volume| VolumeKey::new(&request.caller.backend, volume))
+}
+
+/// Does what a request asks for, which has the turn of [`turn_of`].
 pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer, NodeError> {
     let Request { caller, operation } = request;
     match operation {
@@ -57,10 +88,8 @@ fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Op
     rules::judge(caller, volume, operation, held)?;
     let key = VolumeKey::new(&caller.backend, volume);
     if let Operation::Thaw { .. } = operation {
-        // What has the turn may be waiting for this very thaw.
         return freeze::thaw(engine, &key).map(|()| Answer::Done);
     }
-    let _turn = engine.turns.take(vec![key.clone()]);
     let harmless = matches!(operation, Operation::Freeze { .. } | Operation::GetUsage { .. });
     if !harmless && engine.holds.contains(&key) {
         let message = format!("volume {volume} is frozen; thaw it first");
@@ -126,9 +155,7 @@ fn acknowledge(engine: &Engine, caller: &Caller, publication: Option<&Publicatio
 
 fn publications(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Result<Answer, NodeError> {
     if let Some(volume) = volume {
-        let key = VolumeKey::new(&caller.backend, volume);
-        let _turn = engine.turns.take(vec![key.clone()]);
-        settle(engine, &key)?;
+        settle(engine, &VolumeKey::new(&caller.backend, volume))?;
     }
     let found = engine.read(|ledger| {
         let wanted = ledger.standings().iter().filter(|standing| {

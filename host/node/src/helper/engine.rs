@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::book::Book;
 use super::grants::Grants;
+use super::heavy::{self, Heavy};
 use super::holds::Holds;
 use super::journal::Durability;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
@@ -26,6 +27,7 @@ pub(super) struct Engine {
     pub(super) targets: Targets,
     pub(super) turns: Turns,
     pub(super) holds: Holds,
+    pub(super) heavy: Heavy,
     /// Entries below this id were written by earlier helpers.
     pub(super) first_own_id: u64,
     /// What a reboot has made untrue, until it is reported.
@@ -45,6 +47,7 @@ impl Engine {
             permits: Permits::new(mandate, read)?,
             turns: Turns::default(),
             holds: Holds::default(),
+            heavy: Heavy::default(),
             vanished: Mutex::new(vanished),
         })
     }
@@ -127,6 +130,11 @@ pub(super) struct Scope<'a> {
 impl Scope<'_> {
     pub(super) fn key(&self) -> VolumeKey {
         VolumeKey::new(&self.caller.backend, self.volume)
+    }
+
+    /// Waits for a place for a program that reads or changes a whole file system.
+    pub(super) fn heavy(&self) -> heavy::Place<'_> {
+        self.engine.heavy.take(&self.caller.backend)
     }
 
     /// The volume's entries, oldest first.

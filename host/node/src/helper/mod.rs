@@ -5,8 +5,9 @@
 //!
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
-//!             '-> rules            |
-//!                                  |       |-----> turns, holds
+//!   |         '-> rules            |
+//!   '-> crew -> schedule           |
+//!                                  |       |-----> turns, holds, heavy
 //!                                  |       '-----> permits -> configuration, grants
 //!                                  '-> system (what the kernel and its programs are asked)
 //! ```
@@ -16,16 +17,20 @@
 
 pub(crate) mod book;
 mod configuration;
+mod crew;
 mod dispatch;
 mod engine;
 mod grants;
+mod heavy;
 mod holds;
 pub(crate) mod journal;
 pub(crate) mod ledger;
+mod limits;
 pub(crate) mod ops;
 mod permits;
 pub(crate) mod recover;
 mod rules;
+pub(crate) mod schedule;
 mod serve;
 pub(crate) mod system;
 pub(crate) mod turns;

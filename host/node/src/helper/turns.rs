@@ -4,7 +4,7 @@
 //! another turn: whoever needs several volumes takes them all at once, so nobody waits in a circle.
 
 use std::collections::HashSet;
-use std::sync::{Condvar, Mutex, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 
 /// A volume of a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -20,39 +20,56 @@ impl VolumeKey {
 }
 
 /// The volumes that are being worked on.
+#[derive(Debug, Default, Clone)]
+pub(crate) struct Turns(Arc<Table>);
+
 #[derive(Debug, Default)]
-pub(crate) struct Turns {
+struct Table {
     taken: Mutex<HashSet<VolumeKey>>,
     ended: Condvar,
 }
 
 /// The right to work on some volumes; ends when dropped.
 #[derive(Debug)]
-pub(crate) struct Turn<'a> {
-    turns: &'a Turns,
+pub(crate) struct Turn {
+    turns: Turns,
     keys: Vec<VolumeKey>,
 }
 
 impl Turns {
     /// Waits until none of these volumes is being worked on, and takes them.
-    pub(crate) fn take(&self, keys: Vec<VolumeKey>) -> Turn<'_> {
-        let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut taken = self
+    pub(crate) fn take(&self, keys: Vec<VolumeKey>) -> Turn {
+        let taken = self
+            .0
             .ended
-            .wait_while(taken, |taken| keys.iter().any(|key| taken.contains(key)))
+            .wait_while(self.lock(), |taken| keys.iter().any(|key| taken.contains(key)))
             .unwrap_or_else(PoisonError::into_inner);
+        self.enter(taken, keys)
+    }
+
+    /// Takes a volume unless it is being worked on.
+    pub(crate) fn try_take(&self, key: &VolumeKey) -> Option<Turn> {
+        let taken = self.lock();
+        (!taken.contains(key)).then(|| self.enter(taken, vec![key.clone()]))
+    }
+
+    fn enter(&self, mut taken: MutexGuard<'_, HashSet<VolumeKey>>, keys: Vec<VolumeKey>) -> Turn {
         taken.extend(keys.iter().cloned());
-        drop(taken);
-        Turn { turns: self, keys }
+        Turn { turns: self.clone(), keys }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, HashSet<VolumeKey>> {
+        self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Drop for Turn<'_> {
+impl Drop for Turn {
     fn drop(&mut self) {
-        let mut taken = self.turns.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut taken = self.turns.lock();
         for key in &self.keys {
             taken.remove(key);
         }
-        self.turns.ended.notify_all();
+        drop(taken);
+        self.turns.0.ended.notify_all();
     }
 }

@@ -26,6 +26,7 @@ mod paths;
 mod permits;
 mod recovery;
 mod renewing;
+mod starvation;
 
 /// Set for the process that is to be the helper: the number of its mandate's descriptor.
 const HELPER_VARIABLE: &str = "DRIVEBAY_TEST_NODE_HELPER";

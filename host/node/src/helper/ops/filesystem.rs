@@ -38,6 +38,7 @@ pub(super) fn grow(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
         Some("btrfs") => ("btrfs", &["filesystem", "resize", "max", &mount.place]),
         _ => return Ok(()),
     };
+    let _place = scope.heavy();
     let grown = programs::run(program, arguments)?.expect_success(&[0]);
     if grown.is_err() && program == "resize2fs" && !may_resize_ext4() {
         let message = "growing a mounted ext4 needs CAP_SYS_RESOURCE, which this host was started without";

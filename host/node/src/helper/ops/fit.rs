@@ -8,6 +8,7 @@
 //! superblock that tells the new size and has the checksum of the old one; the kernel does not mount that, however often it is
 //! asked. One that is killed earlier leaves a mark in it. Both are mended by checking and growing again, on whatever node.
 
+use super::super::engine::Scope;
 use super::super::system::loops;
 use super::super::system::programs::run;
 use crate::error::NodeError;
@@ -33,14 +34,23 @@ const METADATA_CHECKSUMS: u32 = 0x400;
 const CRC32C: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI);
 
 /// Checks and grows an unmounted ext4 that needs it, if the mount to come will write.
-pub(crate) fn before_mount(file_system: &str, device: &str, access: Access) -> Result<(), NodeError> {
+pub(crate) fn before_mount(
+    scope: &Scope<'_>,
+    file_system: &str,
+    device: &str,
+    access: Access,
+) -> Result<(), NodeError> {
     if file_system != "ext4" || access == Access::ReadOnly {
         return Ok(());
     }
     match need(&loops::read_at(device, SUPERBLOCK)?, loops::size(device)?) {
         Need::Nothing => Ok(()),
-        Need::Growth => grow(device),
+        Need::Growth => {
+            let _place = scope.heavy();
+            grow(device)
+        }
         Need::Repair => {
+            let _place = scope.heavy();
             log(&format!("the ext4 on {device} was left half-written, or has found errors in itself; checking it"));
             grow(device)
         }

@@ -41,7 +41,9 @@ pub(crate) fn renew_uuid(scope: &Scope<'_>, file_system: &str) -> Result<(), Nod
     scope.engine.write(Durability::Synced, |_| {
         Record::Renew(Renewal { backend: key.backend.clone(), volume: key.volume.clone(), image: device.backing })
     })?;
+    let place = scope.heavy();
     change(&device.path)?;
+    drop(place);
     sync(&device.path)?;
     scope
         .engine

@@ -23,6 +23,8 @@ use crate::process::log;
 
 /// A check of a large file system takes minutes.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
+/// The kernel's highest niceness.
+const LEAST_PRIORITY: i32 = 19;
 const MOST_OUTPUT: usize = 64 * 1024;
 const MOST_LOGGED: usize = 2_000;
 /// For a helper that was started without one.
@@ -75,7 +77,7 @@ pub(crate) fn run_within(program: &str, arguments: &[&str], limit: Duration) -> 
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer)
         .process_group(0);
-    die_with_parent(&mut command);
+    tie_to_parent(&mut command);
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the pipe's far end.
     drop(command);
@@ -110,13 +112,15 @@ pub(crate) fn locate(program: &str) -> Result<(PathBuf, String), NodeError> {
     Ok((path, search))
 }
 
-/// A program that outlived the helper would work on a device that recovery is detaching.
+/// A program that outlived the helper would work on a device that recovery is detaching. It gives way to everybody
+/// else: on processors, and from its niceness also on disks.
 #[allow(unsafe_code, reason = "there is no safe way to act between fork and exec")]
-fn die_with_parent(command: &mut Command) {
-    // SAFETY: the closure makes one system call and allocates nothing, as is allowed after a fork.
+fn tie_to_parent(command: &mut Command) {
+    // SAFETY: the closure makes two system calls and allocates nothing, as is allowed after a fork.
     unsafe {
         command.pre_exec(|| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+            rustix::process::setpriority_process(None, LEAST_PRIORITY)?;
             Ok(())
         });
     }
