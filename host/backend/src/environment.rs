@@ -13,8 +13,8 @@ use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
-use drivebay_policy::BackendConfig;
 use drivebay_policy::limits::Limits;
+use drivebay_policy::{BackendConfig, MountOption};
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
@@ -57,7 +57,11 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         guest: grant.guest.clone(),
         write: grant.write,
     });
-    Permissions { directories: directories.collect() }
+    let mount_options = config.grants.mount_options.iter().map(|option| match option {
+        MountOption::Suid => node::MountOption::Suid,
+        MountOption::Dev => node::MountOption::Dev,
+    });
+    Permissions { directories: directories.collect(), mount_options: mount_options.collect() }
 }
 
 /// The log of a backend; all its generations and calls share it, so that none of them begins with a fresh budget.

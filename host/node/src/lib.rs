@@ -35,7 +35,7 @@ pub use client::{Launcher, MountRequest, Node};
 pub use error::{ErrorCode, NodeError};
 pub use helper::helper_main;
 pub use launcher::launcher_main;
-pub use permissions::{DirectoryGrant, Mandate, Permissions, PermissionsByName, ReadPermissions};
+pub use permissions::{DirectoryGrant, Mandate, MountOption, Permissions, PermissionsByName, ReadPermissions};
 pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
 pub use protocol::{
     Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, Operation, PathRole,

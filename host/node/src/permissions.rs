@@ -19,11 +19,24 @@ pub struct DirectoryGrant {
     pub write: bool,
 }
 
+/// What a mount forbids unless the client asks for it and the operator allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MountOption {
+    /// Programs that run as their owner (`suid`).
+    Suid,
+    /// Device nodes (`dev`).
+    Dev,
+}
+
 /// What one backend may do on this node.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
     /// Where its images are, and the directories that it may show.
     pub directories: Vec<DirectoryGrant>,
+    /// What its clients may ask for.
+    #[serde(default)]
+    pub mount_options: Vec<MountOption>,
 }
 
 /// The permissions of all backends that are granted node work, by name.

@@ -124,6 +124,19 @@ pub struct Grants {
     pub http_mode: HttpMode,
     /// Work on the node.
     pub node: bool,
+    /// What mounts forbid otherwise and its clients may ask for.
+    #[serde(default)]
+    pub mount_options: Vec<MountOption>,
+}
+
+/// What a mount forbids unless the client asks for it and the operator allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum MountOption {
+    /// Programs that run as their owner.
+    Suid,
+    /// Device nodes.
+    Dev,
 }
 
 /// A directory of the host under a path of the component.

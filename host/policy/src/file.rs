@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, InstancePolicy, SOCKET_MODE,
-    Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, InstancePolicy, MountOption,
+    SOCKET_MODE, Sockets, TRIAL,
 };
 use super::http::{self, HttpSection};
 use super::{Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, overlaps, units};
@@ -72,6 +72,8 @@ struct GrantsSection {
     http_mode: Option<String>,
     #[serde(default)]
     node: bool,
+    #[serde(default)]
+    mount_options: Vec<String>,
 }
 
 #[derive(Deserialize)]
@@ -268,6 +270,14 @@ fn grants(section: GrantsSection, place: &str, problems: &mut Problems) -> Grant
             problems.add(format!("{place}.grants.directories: host and guest must be absolute paths"));
         }
         grants.directories.push(DirectoryGrant { host: grant.host, guest: grant.guest, write: grant.write });
+    }
+    for option in section.mount_options {
+        let known = match option.as_str() {
+            "suid" => Ok(MountOption::Suid),
+            "dev" => Ok(MountOption::Dev),
+            _ => Err(format!("\"{option}\" is neither \"suid\" nor \"dev\"; other mount options need no grant")),
+        };
+        grants.mount_options.extend(problems.take(&format!("{place}.grants.mount-options"), known));
     }
     grants.http = http::grants(section.http, &format!("{place}.grants.http"), problems);
     if let Some(text) = section.http_mode {

@@ -16,7 +16,7 @@ use std::path::PathBuf;
 
 pub use backend::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
-    InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
+    InstancePolicy, MountOption, SOCKET_MODE, Sockets, TRIAL,
 };
 pub use file::{source, targets};
 pub use http::argument as http_grant;

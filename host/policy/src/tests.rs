@@ -28,6 +28,7 @@ http = [
 ]
 http-mode = "report"
 node = true
+mount-options = ["suid"]
 [backend.limits]
 memory = "128MiB"
 calls = 10
@@ -56,6 +57,7 @@ fn everything_is_read() {
     assert_eq!(backend.limits.memory, 128 << 20);
     assert_eq!(backend.limits.wall.change, Duration::from_mins(2));
     assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
+    assert_eq!(backend.grants.mount_options, [MountOption::Suid]);
     let granted = &backend.grants.http[1];
     assert_eq!(
         (granted.origin.to_string().as_str(), &granted.login[..]),

@@ -153,6 +153,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
             http: args.http.iter().filter_map(|text| http_grant(text, &mut problems)).collect(),
             http_mode: HttpMode::default(),
             node: args.node,
+            mount_options: Vec::new(),
         },
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,

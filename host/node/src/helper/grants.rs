@@ -13,12 +13,15 @@ use rustix::fs::{CWD, FileType, Mode, OFlags};
 use super::ledger::FileId;
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
-use crate::permissions::DirectoryGrant;
+use crate::permissions::{DirectoryGrant, MountOption, Permissions};
 use crate::protocol::Access;
 
-/// A backend's directories.
+/// A backend's directories, and what its clients may ask for.
 #[derive(Debug, Default)]
-pub(super) struct Grants(Vec<DirectoryGrant>);
+pub(super) struct Grants {
+    directories: Vec<DirectoryGrant>,
+    pub(super) mount_options: Vec<MountOption>,
+}
 
 /// An image, opened for a loop device.
 #[derive(Debug)]
@@ -29,7 +32,8 @@ pub(super) struct Image {
 
 impl Grants {
     /// Takes the operator's grants; refuses what could not be resolved later.
-    pub(super) fn new(mut directories: Vec<DirectoryGrant>) -> Result<Self, NodeError> {
+    pub(super) fn new(permissions: Permissions) -> Result<Self, NodeError> {
+        let Permissions { mut directories, mount_options } = permissions;
         for grant in &mut directories {
             let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
             if !guest || !grant.host.is_absolute() {
@@ -45,12 +49,12 @@ impl Grants {
                 grant.host = resolved;
             }
         }
-        Ok(Self(directories))
+        Ok(Self { directories, mount_options })
     }
 
     /// Where a component may write.
     pub(super) fn written(&self) -> impl Iterator<Item = PathBuf> {
-        self.0.iter().filter(|grant| grant.write).map(|grant| grant.host.clone())
+        self.directories.iter().filter(|grant| grant.write).map(|grant| grant.host.clone())
     }
 
     /// Opens an image for a loop device. Only regular files are images.
@@ -85,7 +89,7 @@ impl Grants {
             let rest = path.strip_prefix(grant.guest.as_str())?.strip_prefix('/')?;
             is_normal(rest).then_some((grant, rest))
         };
-        let found = self.0.iter().filter_map(within).max_by_key(|(grant, _)| grant.guest.len());
+        let found = self.directories.iter().filter_map(within).max_by_key(|(grant, _)| grant.guest.len());
         found.ok_or_else(|| {
             let message = format!("{path} does not lie in a granted directory");
             NodeError::new(ErrorCode::NotAllowed, message)

@@ -31,13 +31,13 @@ struct Permit {
 
 impl Permit {
     fn new(present: Permissions, former: Option<&Permissions>) -> Result<Self, NodeError> {
-        let mut directories = present.directories.clone();
+        let mut both = present.clone();
         for grant in former.into_iter().flat_map(|former| &former.directories) {
-            if directories.iter().all(|other| other.guest != grant.guest) {
-                directories.push(grant.clone());
+            if both.directories.iter().all(|other| other.guest != grant.guest) {
+                both.directories.push(grant.clone());
             }
         }
-        Ok(Self { grants: Arc::new(Grants::new(directories)?), present })
+        Ok(Self { grants: Arc::new(Grants::new(both)?), present })
     }
 }
 

@@ -55,7 +55,7 @@ pub(super) fn grants(root: &Path) -> Vec<DirectoryGrant> {
 
 /// A configuration of one backend.
 fn only(directories: Vec<DirectoryGrant>) -> PermissionsByName {
-    [(BACKEND.to_owned(), Permissions { directories })].into()
+    [(BACKEND.to_owned(), Permissions { directories, ..Permissions::default() })].into()
 }
 
 /// How the helper of these tests understands a configuration.

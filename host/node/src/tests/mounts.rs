@@ -134,7 +134,7 @@ fn options_and_access_reach_the_mount() {
     wanted.access = ReadOnly;
     wait(site.node.mount_device(&caller, wanted)).unwrap();
     let text = run("findmnt", &["-no", "OPTIONS", &target]);
-    for option in ["ro", "noatime", "nodev", "commit=7"] {
+    for option in ["ro", "noatime", "nosuid", "nodev", "commit=7", "errors=remount-ro"] {
         assert!(text.split(',').any(|it| it == option), "{option} is not in {text}");
     }
     let bound = site.pod("bound");
@@ -143,6 +143,57 @@ fn options_and_access_reach_the_mount() {
     assert_eq!(code(writable), ErrorCode::Invalid);
     wait(site.node.unmount(&caller, "v", &target)).unwrap();
     assert!(!fs::exists(&target).unwrap());
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+/// What the kernel says of a mount.
+fn shown(path: &str) -> Vec<String> {
+    run("findmnt", &["-no", "OPTIONS", path]).split(',').map(str::to_owned).collect()
+}
+
+#[test]
+fn what_a_backend_shows_runs_nothing_as_root_and_opens_no_device() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    fs::create_dir(site.path("pool/d")).unwrap();
+    for file_system in ["ext4", "xfs", "btrfs"] {
+        let (call, target) = (call("c", &[]), site.pod("target"));
+        let staging = site.staged(&call, "v", file_system);
+        let caller = with(&with(&call, PathRole::Staging, &staging), PathRole::Target, &target);
+        for (source, volume) in [(mounted(&staging), "v"), (BindSource::Granted("/pool/d".to_owned()), "w")] {
+            wait(site.node.bind(&caller, volume, source, &target, ReadWrite)).unwrap();
+            for path in [&staging, &target] {
+                let options = shown(path);
+                assert!(options.contains(&"nosuid".to_owned()) && options.contains(&"nodev".to_owned()), "{options:?}");
+            }
+            wait(site.node.unmount(&caller, volume, &target)).unwrap();
+        }
+        wait(site.node.unmount(&caller, "v", &staging)).unwrap();
+        wait(site.node.detach_image(&caller, "v")).unwrap();
+        fs::remove_dir(&staging).unwrap();
+        fs::remove_file(site.path("pool/v.img")).unwrap();
+    }
+    site.assert_clean();
+}
+
+#[test]
+fn an_image_that_asks_for_a_panic_does_not_get_it() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let image = site.image("v.img", "ext4");
+    run("tune2fs", &["-e", "panic", site.path("pool/v.img").to_str().unwrap()]);
+    let staging = site.staging("staging");
+    let caller = call("c", &[(PathRole::Staging, &staging)]);
+    wait(site.node.attach_image(&caller, "v", &image, ReadWrite)).unwrap();
+    wait(site.node.mount_device(&caller, request("v", &staging, "ext4"))).unwrap();
+    let options = shown(&staging);
+    assert!(options.contains(&"errors=remount-ro".to_owned()), "{options:?}");
+    wait(site.node.unmount(&caller, "v", &staging)).unwrap();
     wait(site.node.detach_image(&caller, "v")).unwrap();
     site.assert_clean();
 }

@@ -8,11 +8,11 @@ use std::time::Duration;
 use rustix::mount::MountAttrFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use crate::helper::ops::options::plan;
+use crate::helper::ops::options::{FORBIDDEN, plan};
 use crate::helper::system::programs::{locate, run, run_within};
 use crate::helper::system::table::MountTable;
 use crate::helper::turns::{Turns, VolumeKey};
-use crate::{Access, ErrorCode, frames};
+use crate::{Access, ErrorCode, MountOption, frames};
 
 fn pair() -> (OwnedFd, OwnedFd) {
     let family = AddressFamily::UNIX;
@@ -76,13 +76,49 @@ fn the_mount_table_is_read_with_its_escapes_and_layers() {
 #[test]
 fn options_become_attributes_and_parameters() {
     let options = ["noatime,nosuid".to_owned(), "data=ordered".to_owned(), "ro".to_owned()];
-    let plan = plan("ext4", &options, Access::ReadWrite).unwrap();
+    let plan = plan("ext4", &options, Access::ReadWrite, &[]).unwrap();
     assert_eq!(plan.access, Access::ReadOnly);
-    let attributes =
-        MountAttrFlags::MOUNT_ATTR_NOATIME | MountAttrFlags::MOUNT_ATTR_NOSUID | MountAttrFlags::MOUNT_ATTR_RDONLY;
+    let attributes = MountAttrFlags::MOUNT_ATTR_NOATIME | FORBIDDEN | MountAttrFlags::MOUNT_ATTR_RDONLY;
     assert_eq!(plan.attributes, attributes);
-    let data = ("data".to_owned(), Some("ordered".to_owned()));
-    assert_eq!(plan.parameters, [data, ("ro".to_owned(), None)]);
+    let given = |name: &str, value: &str| (name.to_owned(), Some(value.to_owned()));
+    assert_eq!(plan.parameters, [given("data", "ordered"), given("errors", "remount-ro"), ("ro".to_owned(), None)]);
+}
+
+#[test]
+fn an_image_does_not_say_what_becomes_of_its_errors() {
+    let errors = |file_system: &str, options: &[&str]| {
+        let options: Vec<_> = options.iter().map(|option| (*option).to_owned()).collect();
+        let plan = plan(file_system, &options, Access::ReadWrite, &[]).unwrap();
+        plan.parameters.into_iter().filter(|(name, _)| name == "errors").map(|(_, value)| value.unwrap()).collect()
+    };
+    let none: Vec<String> = Vec::new();
+    assert_eq!(errors("ext4", &[]), ["remount-ro"]);
+    assert_eq!(errors("ext4", &["errors=continue"]), ["continue"]);
+    assert_eq!((errors("xfs", &[]), errors("btrfs", &[])), (none.clone(), none));
+}
+
+#[test]
+fn devices_and_set_user_id_programs_are_for_the_client_to_ask_and_the_operator_to_allow() {
+    let (suid, dev) = (MountAttrFlags::MOUNT_ATTR_NOSUID, MountAttrFlags::MOUNT_ATTR_NODEV);
+    let forbidden = |options: &str, allowed: &[MountOption]| {
+        plan("xfs", &[options.to_owned()], Access::ReadWrite, allowed).map(|plan| plan.attributes & FORBIDDEN)
+    };
+    let both = [MountOption::Suid, MountOption::Dev];
+    for (options, allowed, expected) in [
+        ("", &both[..], suid | dev),
+        ("defaults", &both, suid | dev),
+        ("suid", &both, dev),
+        ("suid,dev", &both, MountAttrFlags::empty()),
+        ("dev", &both[1..], suid),
+        ("suid,nosuid", &both, suid | dev),
+        ("nosuid,nodev", &[], suid | dev),
+    ] {
+        assert_eq!(forbidden(options, allowed).unwrap(), expected, "{options}");
+    }
+    for (options, allowed) in [("suid", &[][..]), ("dev", &both[..1]), ("noatime,dev,nodev", &[])] {
+        let error = forbidden(options, allowed).unwrap_err();
+        assert!(error.code == ErrorCode::NotGranted && error.message.contains("mount-options"), "{options}: {error}");
+    }
 }
 
 #[test]
@@ -106,13 +142,13 @@ fn options_that_are_not_listed_are_refused_without_repeating_them() {
         ("ext4", "noatime,user_xattr,bind"),
     ];
     for (file_system, option) in refused {
-        let error = plan(file_system, &[option.to_owned()], Access::ReadWrite).unwrap_err();
+        let error = plan(file_system, &[option.to_owned()], Access::ReadWrite, &[]).unwrap_err();
         assert_eq!(error.code, ErrorCode::Invalid, "{option}");
         let name = option.split('=').next().unwrap();
         assert!(!error.message.contains("s3cr3t"), "{}", error.message);
         assert!(!error.message.contains(name) || name == "data", "{}", error.message);
     }
-    let error = plan("nfs", &[], Access::ReadWrite).unwrap_err();
+    let error = plan("nfs", &[], Access::ReadWrite, &[]).unwrap_err();
     assert_eq!(error.code, ErrorCode::Unsupported);
 }
 

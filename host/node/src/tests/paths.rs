@@ -199,7 +199,7 @@ fn grants_that_could_not_be_resolved_are_refused() {
     let site = Site::new();
     for guest in ["pool", "/pool/", "/../pool", "/"] {
         let grant = DirectoryGrant { host: site.path("pool"), guest: guest.to_owned(), write: true };
-        let permissions = Permissions { directories: vec![grant] };
+        let permissions = Permissions { directories: vec![grant], ..Permissions::default() };
         site.configure(&[(BACKEND.to_owned(), permissions.clone())].into());
         assert_eq!(code(wait(site.node.permit(BACKEND, &permissions))), Invalid, "{guest}");
     }

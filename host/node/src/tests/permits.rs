@@ -10,7 +10,10 @@ use crate::{Access, DirectoryGrant, ErrorCode, Mandate, Node, Permissions};
 use ErrorCode::{NotAllowed, NotFound, NotGranted};
 
 fn granting(host: PathBuf, guest: &str) -> Permissions {
-    Permissions { directories: vec![DirectoryGrant { host, guest: guest.to_owned(), write: true }] }
+    Permissions {
+        directories: vec![DirectoryGrant { host, guest: guest.to_owned(), write: true }],
+        ..Permissions::default()
+    }
 }
 
 /// How an image that is not there is answered: `not-found` beneath a grant, `not-allowed` elsewhere.

@@ -32,7 +32,7 @@ fn requests_that_wait_delay_no_other_backend() {
         return;
     }
     let site = Site::configured(|root| {
-        let permissions = Permissions { directories: grants(root) };
+        let permissions = Permissions { directories: grants(root), ..Permissions::default() };
         [BACKEND, OTHER].map(|name| (name.to_owned(), permissions.clone())).into()
     });
     fs::create_dir(site.path("pool/d")).unwrap();

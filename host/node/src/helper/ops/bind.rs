@@ -12,6 +12,7 @@ use super::super::system::paths::{Shape, identity, stat};
 use super::super::system::syscalls;
 use super::effect::{Missing, carry_out, vacant};
 use super::mount::{attach, other_arguments};
+use super::options::FORBIDDEN;
 use super::presence::need_mounted;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, BindSource, EntryKind};
@@ -41,13 +42,18 @@ pub(crate) fn bind(scope: &Scope<'_>, source: &BindSource, target: &str, access:
     entry.created_path = vacant(&place, shape, Missing::Create)?;
     entry.access = access;
     entry.stands_on = source.stands_on;
+    let is_granted = source.granted.is_some();
     entry.source = source.granted;
     let created = entry.created_path;
     carry_out(scope, entry, || {
         if created {
             place.create(shape)?;
         }
-        attach(&copy(&source.node, access)?, &place)
+        let tree = copy(&source.node, access)?;
+        if is_granted {
+            forbid(&tree)?;
+        }
+        attach(&tree, &place)
     })
     .map(drop)
 }
@@ -69,6 +75,11 @@ fn find(scope: &Scope<'_>, source: &BindSource, access: Access) -> Result<Source
             Ok(Source { node, stands_on: Some(entry.id), granted: None })
         }
     }
+}
+
+/// What lies in a granted directory is its backend's, as an image is. What is mounted already has its own flags.
+fn forbid(tree: &OwnedFd) -> Result<(), NodeError> {
+    syscalls::forbid(tree, FORBIDDEN).map_err(|errno| NodeError::system("forbidding devices on a mount", errno))
 }
 
 /// A second mount of what the descriptor shows, attached nowhere yet.

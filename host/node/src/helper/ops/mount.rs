@@ -34,7 +34,7 @@ pub(crate) struct Wanted<'a> {
 
 /// Mounts the file system on the volume's device.
 pub(crate) fn mount_device(scope: &Scope<'_>, wanted: Wanted<'_>) -> Result<(), NodeError> {
-    let plan = options::plan(wanted.file_system, wanted.options, wanted.access)?;
+    let plan = options::plan(wanted.file_system, wanted.options, wanted.access, &scope.grants.mount_options)?;
     let recipe = Recipe { file_system: wanted.file_system.to_owned(), options: wanted.options.to_vec() };
     let place = scope.place(wanted.target)?;
     if let Some(found) = scope.at(&place) {

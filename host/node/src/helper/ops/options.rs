@@ -2,12 +2,14 @@
 //!
 //! An allow-list, because an option may make a node panic, show another user's files or run
 //! programs of an image. It must not put an option's text into an error: options can hold secrets.
-//! What it does not do is forbid devices and set-user-id programs by itself: that is the client's to ask
-//! for (`nodev`, `nosuid`), as with every other driver.
+//! Devices and set-user-id programs of an image are its backend's, so they are forbidden unless the client asks for
+//! them and the operator lets it. What an ext4 does when it finds an error is never left to the image, which may say
+//! `panic`.
 
 use rustix::mount::MountAttrFlags;
 
 use crate::error::{ErrorCode, NodeError};
+use crate::permissions::MountOption;
 use crate::protocol::Access;
 
 /// The file systems that are mounted from images.
@@ -112,8 +114,16 @@ pub(crate) struct MountPlan {
     pub(crate) access: Access,
 }
 
-/// Checks and sorts the options.
-pub(crate) fn plan(file_system: &str, options: &[String], access: Access) -> Result<MountPlan, NodeError> {
+/// What a mount forbids unless it is asked for and allowed.
+pub(crate) const FORBIDDEN: MountAttrFlags = MountAttrFlags::MOUNT_ATTR_NOSUID.union(MountAttrFlags::MOUNT_ATTR_NODEV);
+
+/// Checks and sorts the options, some of which the operator must have `allowed`.
+pub(crate) fn plan(
+    file_system: &str,
+    options: &[String],
+    access: Access,
+    allowed: &[MountOption],
+) -> Result<MountPlan, NodeError> {
     let specific = match file_system {
         "ext4" => EXT4,
         "xfs" => XFS,
@@ -123,10 +133,10 @@ pub(crate) fn plan(file_system: &str, options: &[String], access: Access) -> Res
             return Err(NodeError::new(ErrorCode::Unsupported, message));
         }
     };
-    let mut plan = MountPlan { attributes: MountAttrFlags::empty(), parameters: Vec::new(), access };
+    let mut plan = MountPlan { attributes: FORBIDDEN, parameters: Vec::new(), access };
     // One string may hold several options, as on the command line.
     for option in options.iter().flat_map(|option| option.split(',')) {
-        if plan.take_attribute(option) {
+        if plan.take_forbidden(option, allowed)? || plan.take_attribute(option) {
             continue;
         }
         let (name, value) = option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v)));
@@ -135,6 +145,9 @@ pub(crate) fn plan(file_system: &str, options: &[String], access: Access) -> Res
             return Err(refused(file_system));
         }
         plan.parameters.push((name.to_owned(), value.map(str::to_owned)));
+    }
+    if file_system == "ext4" && plan.parameters.iter().all(|(name, _)| name != "errors") {
+        plan.parameters.push(("errors".to_owned(), Some("remount-ro".to_owned())));
     }
     if plan.access == Access::ReadOnly {
         plan.attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
@@ -150,11 +163,31 @@ fn refused(file_system: &str) -> NodeError {
 }
 
 impl MountPlan {
+    /// Takes an option that lets go what is forbidden otherwise, or forbids it again.
+    fn take_forbidden(&mut self, option: &str, allowed: &[MountOption]) -> Result<bool, NodeError> {
+        let (flag, what) = match option {
+            "suid" | "nosuid" => (MountAttrFlags::MOUNT_ATTR_NOSUID, MountOption::Suid),
+            "dev" | "nodev" => (MountAttrFlags::MOUNT_ATTR_NODEV, MountOption::Dev),
+            _ => return Ok(false),
+        };
+        if option.starts_with("no") {
+            self.attributes |= flag;
+        } else if allowed.contains(&what) {
+            self.attributes.remove(flag);
+        } else {
+            let message = format!(
+                "the mount option {option} is not allowed for this backend; to allow it, grant mount-options = [\"{option}\"]"
+            );
+            return Err(NodeError::new(ErrorCode::NotGranted, message));
+        }
+        Ok(true)
+    }
+
     fn take_attribute(&mut self, option: &str) -> bool {
         let atime = MountAttrFlags::MOUNT_ATTR__ATIME;
         match option {
             // The kernel's defaults, or decided by the access.
-            "" | "defaults" | "rw" | "dev" | "suid" | "exec" | "atime" | "diratime" => {}
+            "" | "defaults" | "rw" | "exec" | "atime" | "diratime" => {}
             "ro" => self.access = Access::ReadOnly,
             "relatime" => self.attributes.remove(atime),
             "noatime" | "strictatime" => {
@@ -165,8 +198,6 @@ impl MountPlan {
                 };
             }
             "nodiratime" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NODIRATIME,
-            "nodev" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NODEV,
-            "nosuid" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NOSUID,
             "noexec" => self.attributes |= MountAttrFlags::MOUNT_ATTR_NOEXEC,
             _ => return false,
         }

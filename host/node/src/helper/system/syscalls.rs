@@ -9,6 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd};
 
 use rustix::io::Errno;
 use rustix::ioctl::{self, Getter, Ioctl, IoctlOutput, NoArg, Opcode, Setter, Updater, opcode};
+use rustix::mount::MountAttrFlags;
 
 use crate::protocol::Access;
 
@@ -207,12 +208,20 @@ unsafe extern "C" {
 }
 
 /// Makes one mount read-only or writable, attached or not. The descriptor is of its root.
-#[allow(unsafe_code, reason = "rustix does not have mount_setattr")]
 pub(crate) fn set_access(root: impl AsFd, access: Access) -> rustix::io::Result<()> {
-    let read_only = access == Access::ReadOnly;
     let flag = |wanted: bool| if wanted { MOUNT_ATTRIBUTE_READ_ONLY } else { 0 };
-    let attributes =
-        MountAttributes { set: flag(read_only), clear: flag(!read_only), propagation: 0, user_namespace: 0 };
+    let read_only = access == Access::ReadOnly;
+    set_attributes(root, flag(read_only), flag(!read_only))
+}
+
+/// Forbids on one mount what the flags say, attached or not. The descriptor is of its root.
+pub(crate) fn forbid(root: impl AsFd, flags: MountAttrFlags) -> rustix::io::Result<()> {
+    set_attributes(root, u64::from(flags.bits()), 0)
+}
+
+#[allow(unsafe_code, reason = "rustix does not have mount_setattr")]
+fn set_attributes(root: impl AsFd, set: u64, clear: u64) -> rustix::io::Result<()> {
+    let attributes = MountAttributes { set, clear, propagation: 0, user_namespace: 0 };
     // SAFETY: the call reads an empty C string and one `mount_attr` of the size that it is told.
     let result = unsafe {
         syscall(
