@@ -297,6 +297,26 @@ async fn secrets_show_nowhere() {
     }
 }
 
+/// What an answer tells, clients keep and show. What the client itself says in the open may come back.
+#[tokio::test]
+async fn answers_with_secrets_are_refused() {
+    let host = TestHost::tester().await;
+    let mut client = host.controller().await;
+    let secrets = || [("key".to_owned(), "0pen~sesame".to_owned())].into();
+    for (name, flaw) in [("a", "secret-id"), ("b", "secret-context"), ("c", "secret-key")] {
+        host.instruct("create-volume", name, &format!("bad {flaw}")).await;
+        let request = CreateVolumeRequest { secrets: secrets(), ..requests::create(name) };
+        let status = refused(client.create_volume(request).await);
+        expect(&status, Code::Unavailable, "the answer holds a secret of the request");
+        assert!(!format!("{status:?}{}", host.log.text()).to_ascii_lowercase().contains("0pen~sesame"));
+    }
+    host.instruct("create-volume", "d", "bad secret-context").await;
+    let parameters = [("door".to_owned(), "0pen~sesame".to_owned())].into();
+    let request = CreateVolumeRequest { secrets: secrets(), parameters, ..requests::create("d") };
+    let volume = client.create_volume(request).await.unwrap().into_inner().volume.unwrap();
+    assert_eq!(volume.volume_context.get("login").map(String::as_str), Some("0pen~sesame"));
+}
+
 /// Too short to be replaced in every ordinary word: whoever says it is not heard.
 #[tokio::test]
 async fn words_with_a_short_secret_are_dropped() {

@@ -74,7 +74,7 @@ impl Volumes for Faulty {
         };
         let size = request.capacity_range.and_then(|range| range.required_bytes).unwrap_or(1 << 30);
         let mut volume = Volume::new(format!("id-{}", request.name), size);
-        lies::about_volume(&deed, &mut volume);
+        lies::about_volume(&deed, &request.secrets, &mut volume);
         Ok(volume)
     }
 

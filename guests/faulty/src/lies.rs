@@ -1,16 +1,17 @@
 //! Answers against the contract, and answers that nobody can want. Each is told by the word of a deed.
 
-use drivebay_sdk::types::{Volume, VolumeStatus};
+use drivebay_sdk::types::{StringMap, Volume, VolumeStatus};
 use drivebay_sdk::volume_listing::{ListVolumesResponse, VolumeEntry};
 
 const MIB: usize = 1 << 20;
 
 /// Spoils the answer of a create.
-pub(crate) fn about_volume(deed: &str, volume: &mut Volume) {
+pub(crate) fn about_volume(deed: &str, secrets: &StringMap, volume: &mut Volume) {
     match deed {
         "no-id" => volume.volume_id.clear(),
         "long-id" => volume.volume_id = "i".repeat(4_096),
         "control-id" => "id\n\u{1b}[2J".clone_into(&mut volume.volume_id),
+        "secrets-answer" => volume.volume_context = secrets.clone(),
         "small" => volume.capacity_bytes = 1,
         "large-context" => volume.volume_context = vec![("k".to_owned(), "v".repeat(MIB))],
         "endless-context" => volume.volume_context = vec![("k".to_owned(), "v".repeat(100 * MIB))],

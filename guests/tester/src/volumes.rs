@@ -24,6 +24,14 @@ impl Volumes for Tester {
         check_source(request.volume_content_source.as_ref())?;
         let mut volume = find_or_create(&request)?;
         volume.volume_context.push(("version".to_owned(), stamp::field("version").to_owned()));
+        for (_, secret) in &request.secrets {
+            match flaw.as_str() {
+                "secret-id" => volume.volume_id = format!("vol-{secret}"),
+                "secret-context" => volume.volume_context.push(("login".to_owned(), secret.clone())),
+                "secret-key" => volume.volume_context.push((secret.to_ascii_uppercase(), "login".to_owned())),
+                _ => {}
+            }
+        }
         Ok(spoil(volume, &flaw))
     }
 

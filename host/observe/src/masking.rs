@@ -7,6 +7,7 @@
 
 mod forms;
 mod index;
+mod telling;
 mod view;
 
 use std::fmt;
@@ -88,7 +89,8 @@ impl Secrets {
         if self.searches().any(|search| search.short.iter().any(|short| text.contains(short.as_str()))) {
             return None;
         }
-        let views: Vec<_> = std::iter::once(View::plain(text)).chain(View::decoded(text)).collect();
+        let views: Vec<_> =
+            std::iter::once(View::plain(text.as_bytes())).chain(View::decoded(text.as_bytes())).collect();
         let end = if is_cut { self.end(text, &views) } else { text.len() };
         Some(without(text, end, self.spans(&views)))
     }

@@ -3,18 +3,21 @@
 
 use std::sync::Arc;
 
+use prost::Message as _;
+
 use super::{Effect, Rpc};
 use drivebay_admission::locks::{HolderKind, ObjectKind};
 use drivebay_admission::{Guard, Holder, Slot};
 use drivebay_backend::Lease;
 use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
-use drivebay_contract::{Call, CallFault};
+use drivebay_contract::{BadAnswer, Call, CallFault};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe as observe;
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::guest_log::{LINE, fit};
 use drivebay_policy::limits::Duty;
+use drivebay_proto::Sensitivity;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::instance::{GuestEnd, Live};
 
@@ -23,11 +26,14 @@ const REASON: usize = 128;
 
 /// An RPC with one answer.
 pub(super) trait Unary:
-    Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <Self as Call>::Answer>
+    Rpc + Call<Answer: prost::Message + Clone + PartialEq + Sync> + Check<Answer = <Self as Call>::Answer>
 {
 }
 
-impl<R: Rpc + Call<Answer: Clone + PartialEq + Sync> + Check<Answer = <R as Call>::Answer>> Unary for R {}
+impl<R: Rpc + Call<Answer: prost::Message + Clone + PartialEq + Sync> + Check<Answer = <R as Call>::Answer>> Unary
+    for R
+{
+}
 
 /// Everything a call holds from admission to its end.
 pub(super) struct Permit {
@@ -71,10 +77,26 @@ pub(super) async fn enter<R: Unary>(
     request: &R,
 ) -> Result<<R as Call>::Answer, CallError> {
     let answer = invoke(lease, context, live, request.clone()).await?;
+    check_silence(request, context, &answer)?;
     if drill::stands(Defence::Contract) {
         request.check_answer(&answer, &lease.facts.abilities)?;
     }
     Ok(answer)
+}
+
+/// An answer that tells a secret of its request is no answer: clients keep ids and contexts, and show them.
+fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Call>::Answer) -> Result<(), BadAnswer> {
+    let mut values = Vec::new();
+    request.each_secret(&mut |sensitivity, value| {
+        // Clients are told their mount flags.
+        if sensitivity != Sensitivity::MountFlag && !value.is_empty() {
+            values.push(value.to_owned());
+        }
+    });
+    if values.is_empty() || !context.secrets.are_told(&values, &answer.encode_to_vec(), &request.encode_to_vec()) {
+        return Ok(());
+    }
+    Err(BadAnswer { field: "secrets".to_owned(), problem: "the answer holds a secret of the request".to_owned() })
 }
 
 /// Calls the guest.

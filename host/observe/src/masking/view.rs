@@ -11,13 +11,12 @@ pub(super) struct View {
 
 impl View {
     /// The words as they are.
-    pub(super) fn plain(text: &str) -> Self {
-        Self { bytes: text.to_ascii_lowercase().into_bytes(), places: None }
+    pub(super) fn plain(text: &[u8]) -> Self {
+        Self { bytes: text.to_ascii_lowercase(), places: None }
     }
 
     /// The words without percent-encoding; none: there is none in them.
-    pub(super) fn decoded(text: &str) -> Option<Self> {
-        let text = text.as_bytes();
+    pub(super) fn decoded(text: &[u8]) -> Option<Self> {
         if !text.contains(&b'%') {
             return None;
         }
@@ -58,11 +57,11 @@ mod tests {
 
     #[test]
     fn escapes_are_undone_and_found_again() {
-        let view = View::decoded("A%41%2fb%zz%").unwrap();
+        let view = View::decoded(b"A%41%2fb%zz%").unwrap();
         assert_eq!(view.bytes, b"aa/b%zz%");
         let places: Vec<_> = (0..=view.bytes.len()).map(|at| view.place(at)).collect();
         assert_eq!(places, [0, 1, 4, 7, 8, 9, 10, 11, 12]);
-        assert!(View::decoded("a+b").is_none());
+        assert!(View::decoded(b"a+b").is_none());
         assert_eq!(["a%", "a%4", "a%41", "", "4"].map(unfinished), [1, 2, 0, 0, 0]);
     }
 }

@@ -1,0 +1,117 @@
+//! Whether an answer tells a secret of its request. It is looked for in the bytes that the client would get, so no field
+//! can be forgotten. Pure.
+
+use std::collections::BTreeSet;
+
+use super::forms::forms;
+use super::index::Index;
+use super::view::View;
+use super::{Defence, Secrets, drill};
+
+/// Shorter values stand in ordinary names, too: an answer tells them only where they are all of a text. 8 bytes.
+const SHORTEST_WITHIN: usize = 8;
+/// Shorter values are ordinary words, and are not looked for. 4 bytes.
+const SHORTEST: usize = super::forms::SHORTEST_MASKED;
+
+impl Secrets {
+    /// Whether an encoded answer holds one of the values, which stand in the secret fields of the encoded request. What
+    /// the request says elsewhere, too, is no secret: clients pass contexts back and forth.
+    pub fn are_told(&self, values: &[String], answer: &[u8], request: &[u8]) -> bool {
+        if !drill::stands(Defence::Masking) {
+            return false;
+        }
+        // Nearly always nothing is found, in one pass for all values.
+        let views = views(answer);
+        let is_anywhere = self.searches().any(|search| count(&search.masked, &views) > 0);
+        is_anywhere && values.iter().any(|value| is_told(value, values, (answer, request)))
+    }
+}
+
+fn is_told(value: &str, values: &[String], (answer, request): (&[u8], &[u8])) -> bool {
+    if value.len() < SHORTEST {
+        return false;
+    }
+    let (told, said, hidden) = if value.len() < SHORTEST_WITHIN {
+        let hidden = values.iter().filter(|other| *other == value).count();
+        (whole(value, answer), whole(value, request), hidden)
+    } else {
+        let mut patterns = Vec::new();
+        forms(value, &mut patterns);
+        let index = Index::new(patterns);
+        let count = |bytes: &[u8]| count(&index, &views(bytes));
+        (count(answer), count(request), values.iter().map(|value| count(value.as_bytes())).sum())
+    };
+    told > 0 && said <= hidden
+}
+
+/// How often a value is all of a text in an encoded message, where its length stands before it.
+fn whole(value: &str, message: &[u8]) -> usize {
+    let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
+    let text = [&[length], value.as_bytes()].concat();
+    message.windows(text.len()).filter(|window| *window == text).count()
+}
+
+fn views(bytes: &[u8]) -> Vec<View> {
+    std::iter::once(View::plain(bytes)).chain(View::decoded(bytes)).collect()
+}
+
+/// In how many places something is found, in whichever view.
+fn count(index: &Index, views: &[View]) -> usize {
+    let mut places = BTreeSet::new();
+    for view in views {
+        index.find(&view.bytes, &mut |from, _| {
+            places.insert(view.place(from));
+        });
+    }
+    places.len()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A message with these texts in fields of their own.
+    fn message(texts: &[&str]) -> Vec<u8> {
+        let text = |text: &&str| [&[10, u8::try_from(text.len()).unwrap()], text.as_bytes()].concat();
+        texts.iter().flat_map(text).collect()
+    }
+
+    fn are_told(values: &[&str], answer: &[&str], others: &[&str]) -> bool {
+        let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
+        let secret: Vec<_> = values.iter().map(String::as_str).collect();
+        let request = message(&[secret.as_slice(), others].concat());
+        Secrets::new(values.clone()).are_told(&values, &message(answer), &request)
+    }
+
+    #[test]
+    fn a_secret_is_found_in_any_field_and_form() {
+        for told in [
+            "hunter2!x",
+            "vol-HUNTER2!x-1",
+            "68756e7465723221 78".replace(' ', "").as_str(),
+            "%68unter2%21x",
+            "bTpodW50ZXIyIXg",
+        ] {
+            assert!(are_told(&["hunter2!x"], &["a", told], &[]), "{told}");
+        }
+        assert!(!are_told(&["hunter2!x"], &["a", "hunter2"], &[]));
+        assert!(!are_told(&[], &["a"], &[]));
+        assert!(are_told(&["other-one", "hunter2!x"], &["hunter2!x"], &["other-one"]));
+    }
+
+    #[test]
+    fn what_the_request_says_itself_may_be_said() {
+        assert!(!are_told(&["kubernetes"], &["kubernetes-1"], &["of kubernetes"]));
+        assert!(are_told(&["kubernetes", "kubernetes"], &["kubernetes-1"], &["else"]), "two secrets with one value");
+        assert!(are_told(&["kubernetes"], &["kubernetes-1"], &["100%"]), "seen in two views");
+        assert!(are_told(&["kubernetes", "in kubernetes"], &["kubernetes-1"], &["else"]), "one in the other");
+    }
+
+    #[test]
+    fn short_values_are_looked_for_as_a_whole() {
+        assert!(are_told(&["admin"], &["x", "admin"], &[]));
+        assert!(!are_told(&["admin"], &["admin-pool"], &[]));
+        assert!(!are_told(&["admin"], &["admin"], &["admin"]));
+        assert!(!are_told(&["abc"], &["abc"], &[]));
+    }
+}
