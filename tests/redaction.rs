@@ -297,6 +297,35 @@ async fn secrets_show_nowhere() {
     }
 }
 
+/// A backend may keep a secret and say it when a call comes that has no part in it.
+#[tokio::test]
+async fn the_next_call_says_no_secret() {
+    let host = TestHost::tester().await;
+    host.instruct("create-volume", "a", "keep").await;
+    host.instruct("create-volume", "b", "tell").await;
+    let secrets = [("key".to_owned(), "0pen~sesame".to_owned())].into();
+    let mut client = host.controller().await;
+    client.create_volume(CreateVolumeRequest { secrets, ..requests::create("a") }).await.unwrap();
+    let status = refused(client.create_volume(requests::create("b")).await);
+    expect(&status, Code::Unavailable, "it was ***");
+    host.log.wait("context=\"tell\"", 1).await;
+    assert!(host.log.text().contains("it was ***") && !host.log.text().contains("0pen~sesame"));
+}
+
+/// An instance that serves another call next does not take along what it said in this one.
+#[tokio::test]
+async fn an_unfinished_line_ends_with_its_call() {
+    let reuse = "instances = { reuse = { calls = 1000, idle = \"60s\" } }";
+    let host = TestHost::start(Guest::TESTER, Options::default().backend(reuse)).await;
+    host.instruct("create-volume", "a", "mutter").await;
+    let secrets = [("key".to_owned(), "0pen~sesame".to_owned())].into();
+    let request = CreateVolumeRequest { secrets, ..requests::create("a") };
+    host.controller().await.create_volume(request).await.unwrap();
+    // Nothing else is said that could end the line.
+    host.log.wait("muttered: ***", 1).await;
+    assert!(!host.log.text().contains("0pen~sesame"));
+}
+
 /// What an answer tells, clients keep and show. What the client itself says in the open may come back.
 #[tokio::test]
 async fn answers_with_secrets_are_refused() {

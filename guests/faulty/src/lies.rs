@@ -11,7 +11,7 @@ pub(crate) fn about_volume(deed: &str, secrets: &StringMap, volume: &mut Volume)
         "no-id" => volume.volume_id.clear(),
         "long-id" => volume.volume_id = "i".repeat(4_096),
         "control-id" => "id\n\u{1b}[2J".clone_into(&mut volume.volume_id),
-        "secrets-answer" => volume.volume_context = secrets.clone(),
+        "secrets-answer" => volume.volume_context.clone_from(secrets),
         "small" => volume.capacity_bytes = 1,
         "large-context" => volume.volume_context = vec![("k".to_owned(), "v".repeat(MIB))],
         "endless-context" => volume.volume_context = vec![("k".to_owned(), "v".repeat(100 * MIB))],

@@ -4,6 +4,7 @@
 //! holds for N calls only. Every call says in the log that it was entered, which is how a test knows
 //! that a call has reached the guest.
 
+use std::io::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
@@ -81,6 +82,9 @@ fn obey_one(word: &str, operation: &str, object: &str, secrets: &StringMap) -> R
     match verb {
         "refuse" => return Err(refusal(rest)),
         "leak" => return Err(leak(secrets)),
+        "keep" => Commit::new().put("kept-secret", all(secrets)).run()?,
+        "tell" => return Err(tell()?),
+        "mutter" => mutter(secrets)?,
         "bad" => return Ok(rest.to_owned()),
         "hold" => {
             hold(rest)?;
@@ -154,6 +158,24 @@ fn refusal(rest: &str) -> Error {
         Some((_, code)) => Error { code: *code, reason: None, message: message.to_owned() },
         None => Error::invalid_argument(format!("no error code: {code}")),
     }
+}
+
+fn all(secrets: &StringMap) -> String {
+    secrets.iter().map(|(_, value)| value.as_str()).collect::<Vec<_>>().join(" and ")
+}
+
+/// Says what an earlier call has kept.
+fn tell() -> Result<Error> {
+    let kept = text("kept-secret")?.unwrap_or_default();
+    log::info("tell", format!("it was {kept}"));
+    Ok(Error::unavailable(format!("it was {kept}")))
+}
+
+/// Says secrets in a line that it does not end.
+#[allow(clippy::print_stdout, reason = "the streams of a guest are log lines")]
+fn mutter(secrets: &StringMap) -> Result<()> {
+    print!("muttered: {}", all(secrets));
+    std::io::stdout().flush().map_err(|error| Error::internal(error.to_string()))
 }
 
 /// Says every secret in every way that a guest has.

@@ -18,7 +18,6 @@ use drivebay_contract::bindings::drivebay::backend::types::Instant as WitInstant
 use drivebay_contract::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
 use drivebay_observe::Topic;
 use drivebay_observe::metrics::metrics;
-use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
@@ -176,7 +175,7 @@ const ID: usize = 128;
 fn tell(backend: &Backend, what: &str, work: &str, fault: &Fault) {
     let detail = fault.detail.as_str();
     if backend.log.admits(Topic::Events, detail.len() + work.len().min(ID)) {
-        let work = (!work.is_empty()).then(|| tame(work, ID));
+        let work = (!work.is_empty()).then(|| backend.log.quote(work, ID));
         tracing::warn!(backend = backend.name, work, %fault, detail, "{what} failed");
     }
 }
@@ -184,8 +183,8 @@ fn tell(backend: &Backend, what: &str, work: &str, fault: &Fault) {
 /// Says that the guest said no.
 fn tell_refusal(backend: &Backend, what: &str, work: &str, message: &str) {
     if backend.log.admits(Topic::Events, message.len().min(SAID) + work.len().min(ID)) {
-        let work = (!work.is_empty()).then(|| tame(work, ID));
-        tracing::warn!(backend = backend.name, work, message = tame(message, SAID), "{what} failed");
+        let work = (!work.is_empty()).then(|| backend.log.quote(work, ID));
+        tracing::warn!(backend = backend.name, work, message = backend.log.quote(message, SAID), "{what} failed");
     }
 }
 

@@ -107,14 +107,14 @@ async fn look(
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     loader::check_types(&mut live, &exports)?;
-    let said = answered("describe", own.describe(&mut live).await)?;
+    let said = answered(&around.log, "describe", own.describe(&mut live).await)?;
     let given = Given::of(&config);
     let (wants, unknown_features) = (wants(&said, given), unknown_features(&said));
     let (facts, missing) = facts(said, &exports, given)?;
     let mut live = ask(&around, &program, "get-node").await?;
     let node = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
     let facts = match node {
-        Some(node) => facts.with_node(answered("get-node", Ok(node))?, given)?,
+        Some(node) => facts.with_node(answered(&around.log, "get-node", Ok(node))?, given)?,
         None => facts,
     };
     let (digest, config) = (seen.digest.clone(), Arc::new(config));

@@ -10,7 +10,6 @@ use super::{Backend, Readiness, background, call_id};
 use drivebay_admission::budget::Share;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::Readiness as Said;
 use drivebay_error::CallError;
-use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
@@ -19,6 +18,9 @@ use drivebay_sandbox::fault::Fault;
 const PROBE_EVERY: Duration = Duration::from_secs(10);
 /// The first pause after a failed recovery; it doubles up to `PROBE_EVERY`.
 const RECOVER_PAUSE: Duration = Duration::from_millis(500);
+
+/// Longest words of the backend's that are kept, in bytes.
+const SAID: usize = 512;
 
 /// The life of a backend after its first load.
 pub(super) async fn live(backend: Arc<Backend>) {
@@ -87,7 +89,7 @@ async fn recover_once(backend: Arc<Backend>) -> Result<(), String> {
     let answer = lease.own.recover(&mut live).await;
     context.settled().await;
     match answer {
-        Ok(Some(Err(error))) => Err(tame(&error.message, 512)),
+        Ok(Some(Err(error))) => Err(backend.log.quote(&error.message, SAID)),
         Ok(_) => Ok(()),
         Err(fault) => Err(words(&fault)),
     }
@@ -120,7 +122,7 @@ async fn probe(backend: Arc<Backend>) {
     backend.health.set(match answer {
         Ok(Ok(Said::Ready)) => Readiness::Ready,
         Ok(Ok(Said::Starting)) => Readiness::Starting,
-        Ok(Err(error)) => Readiness::Unhealthy(tame(&error.message, 512)),
+        Ok(Err(error)) => Readiness::Unhealthy(backend.log.quote(&error.message, SAID)),
         Err(fault) => Readiness::Unhealthy(words(&fault)),
     });
 }

@@ -11,6 +11,7 @@ use super::generation::{Generation, Parts};
 use super::refused::Refused;
 use super::signature::{self, Claim, SignatureError};
 use drivebay_contract::Exports;
+use drivebay_observe::GuestLog;
 use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_policy::{BackendConfig, ComponentSource, HttpMode};
@@ -112,11 +113,11 @@ async fn try_out(look: &Arc<Surroundings>, program: &Program, own: &OwnExports, 
     if trust != Trust::Known {
         let mut live = ask(look, program, "self-test").await?;
         let said = own.self_test(&mut live).await.map_err(|fault| Refused::Fault { call: "self-test", fault })?;
-        said.map_or(Ok(()), |said| answered("self-test", Ok(said)))?;
+        said.map_or(Ok(()), |said| answered(&look.log, "self-test", Ok(said)))?;
     }
     if trust == Trust::Nothing {
         let mut live = ask(look, program, "probe").await?;
-        answered("probe", own.probe(&mut live).await)?;
+        answered(&look.log, "probe", own.probe(&mut live).await)?;
     }
     Ok(())
 }
@@ -173,12 +174,12 @@ async fn facts(
     let given = Given::of(config);
     let mut live = ask(around, program, "describe").await?;
     check_types(&mut live, exports)?;
-    let said = answered("describe", own.describe(&mut live).await)?;
+    let said = answered(&around.log, "describe", own.describe(&mut live).await)?;
     let facts = Facts::new(said, exports.present().collect(), given)?;
     let mut live = ask(around, program, "get-node").await?;
     let said = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
     match said {
-        Some(said) => Ok(facts.with_node(answered("get-node", Ok(said))?, given)?),
+        Some(said) => Ok(facts.with_node(answered(&around.log, "get-node", Ok(said))?, given)?),
         None => Ok(facts),
     }
 }
@@ -189,7 +190,7 @@ pub(super) async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'s
     program.instantiate(around, &context).await.map_err(|fault| Refused::Fault { call, fault })
 }
 
-pub(super) fn answered<T>(call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
+pub(super) fn answered<T>(log: &GuestLog, call: &'static str, answer: Result<Answer<T>, Fault>) -> Result<T, Refused> {
     let answer = answer.map_err(|fault| Refused::Fault { call, fault })?;
-    answer.map_err(|error| Refused::Refusal { call, message: tame(&error.message, 1024) })
+    answer.map_err(|error| Refused::Refusal { call, message: log.quote(&error.message, 1024) })
 }

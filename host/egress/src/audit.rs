@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 use super::error::{EgressError, Why};
-use drivebay_observe::guest_log::fit;
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
 use drivebay_observe::{GuestLog, Secrets, Topic};
@@ -93,7 +92,8 @@ impl Record {
 
     /// Where it goes. A guest may put a secret into a name.
     pub(super) fn goes_to(&self, target: &Target, secrets: &Secrets) {
-        self.known().origin = fit(&target.to_string(), ORIGIN, secrets).unwrap_or_else(|| "***".to_owned());
+        let origin = self.subject.log.fit(&target.to_string(), ORIGIN, secrets);
+        self.known().origin = origin.unwrap_or_else(|| "***".to_owned());
     }
 
     pub(super) fn refused(&self, why: Why) {

@@ -9,6 +9,7 @@ use tokio::time::Instant;
 
 use self::rate::{Budget, Verdict};
 use super::masking::Secrets;
+use super::masking::memory::Memory;
 use super::text::tame;
 
 /// Longest line, in bytes; the rest is cut.
@@ -63,6 +64,7 @@ pub struct GuestLog {
     events: Mutex<Budget>,
     calls: Mutex<Budget>,
     audit: Mutex<Budget>,
+    memory: Memory,
 }
 
 /// For which call a line is written.
@@ -79,7 +81,8 @@ impl GuestLog {
     pub fn new(backend: &str, rate: u64, burst: u64) -> Self {
         let now = Instant::now();
         let budget = || Mutex::new(Budget::new(rate, burst, now));
-        Self { backend: backend.to_owned(), words: budget(), events: budget(), calls: budget(), audit: budget() }
+        let (backend, memory) = (backend.to_owned(), Memory::default());
+        Self { backend, words: budget(), events: budget(), calls: budget(), audit: budget(), memory }
     }
 
     /// Other numbers from now on.
@@ -97,7 +100,8 @@ impl GuestLog {
         if !self.admits(Topic::Words, least) {
             return;
         }
-        let fit = |text, limit| fit(text, limit, origin.secrets);
+        let secrets = self.memory.with(origin.secrets, Instant::now());
+        let fit = |text, limit| fit(text, limit, &secrets);
         let Some((text, context)) = fit(message, LINE).zip(fit(context, CONTEXT)) else {
             self.budget(Topic::Words, Budget::drop_one);
             return;
@@ -105,6 +109,22 @@ impl GuestLog {
         let more = bytes((text.len() + context.len()).saturating_sub(least));
         self.budget(Topic::Words, |budget| budget.owe(more));
         self.emit(level, &context, &text, origin.call);
+    }
+
+    /// The secrets of a call that begins now. They are masked for some minutes, also when a later call says them.
+    pub fn remember(&self, values: Vec<String>) -> Secrets {
+        self.memory.remember(values, Instant::now())
+    }
+
+    /// A guest's words as `fit` has them, also without the secrets of the calls before.
+    pub fn fit(&self, text: &str, limit: usize, secrets: &Secrets) -> Option<String> {
+        fit(text, limit, &self.memory.with(secrets, Instant::now()))
+    }
+
+    /// The same for a call without secrets of its own.
+    pub fn quote(&self, text: &str, limit: usize) -> String {
+        let quoted = self.fit(text, limit, &Secrets::default()).unwrap_or_default();
+        if text.len() > limit { quoted + "…" } else { quoted }
     }
 
     /// Whether the host may write a line of its own now that holds so many bytes of what the guest has a say in. If it

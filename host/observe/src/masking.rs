@@ -7,6 +7,7 @@
 
 mod forms;
 mod index;
+pub(super) mod memory;
 mod telling;
 mod view;
 
@@ -20,12 +21,14 @@ use super::drill::{self, Defence};
 
 const MASK: &str = "***";
 
-/// The secret values that a guest may know.
+/// The secret values that a guest may know: those of its call, and those of the calls before it.
 #[derive(Clone, Default)]
-pub struct Secrets(Vec<Arc<Set>>);
+pub struct Secrets {
+    own: Option<Arc<Set>>,
+    older: Vec<Arc<Set>>,
+}
 
 /// The values of one call. What is searched for is worked out when a guest first says something: most calls say nothing.
-#[derive(Default)]
 struct Set {
     values: Vec<String>,
     search: OnceLock<Search>,
@@ -42,7 +45,7 @@ struct Search {
 
 impl fmt::Debug for Secrets {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Secrets({})", self.0.iter().map(|set| set.values.len()).sum::<usize>())
+        write!(f, "Secrets({})", self.own.iter().chain(&self.older).map(|set| set.values.len()).sum::<usize>())
     }
 }
 
@@ -60,10 +63,25 @@ impl Search {
     }
 }
 
+impl Set {
+    fn new(values: Vec<String>) -> Self {
+        Self { values, search: OnceLock::new() }
+    }
+
+    fn search(&self) -> &Search {
+        self.search.get_or_init(|| Search::new(&self.values))
+    }
+
+    fn bytes(&self) -> usize {
+        self.values.iter().map(String::len).sum()
+    }
+}
+
 impl Secrets {
     /// The values of one call.
     pub fn new(values: Vec<String>) -> Self {
-        if values.is_empty() { Self::default() } else { Self(vec![Arc::new(Set { values, ..Set::default() })]) }
+        let own = (!values.is_empty()).then(|| Arc::new(Set::new(values)));
+        Self { own, older: Vec::new() }
     }
 
     /// The text without the secrets; none when it holds a short one and must be dropped.
@@ -77,16 +95,21 @@ impl Secrets {
     }
 
     fn searches(&self) -> impl Iterator<Item = &Search> {
-        self.0.iter().map(|set| set.search.get_or_init(|| Search::new(&set.values)))
+        self.own.iter().chain(&self.older).map(|set| set.search())
+    }
+
+    /// Of earlier calls they are nothing to drop a line for: they are in too many.
+    fn short(&self) -> &[String] {
+        self.own.as_ref().map_or(&[], |set| &set.search().short)
     }
 
     fn masked(&self, text: &str, is_cut: bool) -> Option<String> {
-        if self.0.is_empty() || !drill::stands(Defence::Masking) {
+        if (self.own.is_none() && self.older.is_empty()) || !drill::stands(Defence::Masking) {
             return Some(text.to_owned());
         }
         // What is left of an escape may be the beginning of any character.
         let text = if is_cut { text.get(..text.len() - unfinished(text)).unwrap_or(text) } else { text };
-        if self.searches().any(|search| search.short.iter().any(|short| text.contains(short.as_str()))) {
+        if self.short().iter().any(|short| text.contains(short.as_str())) {
             return None;
         }
         let views: Vec<_> =
@@ -109,11 +132,11 @@ impl Secrets {
 
     /// Where what may be the beginning of a secret begins at the end of the words.
     fn end(&self, text: &str, views: &[View]) -> usize {
-        let ends = self.searches().flat_map(|search| {
-            let masked = views.iter().map(|view| view.place(view.bytes.len() - search.masked.begun(&view.bytes)));
-            masked.chain(search.short.iter().map(|value| text.len() - begun(text.as_bytes(), value.as_bytes())))
+        let masked = self.searches().flat_map(|search| {
+            views.iter().map(|view| view.place(view.bytes.len() - search.masked.begun(&view.bytes)))
         });
-        ends.min().unwrap_or(text.len())
+        let short = self.short().iter().map(|value| text.len() - begun(text.as_bytes(), value.as_bytes()));
+        masked.chain(short).min().unwrap_or(text.len())
     }
 }
 

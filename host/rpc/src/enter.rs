@@ -13,9 +13,9 @@ use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
 use drivebay_contract::{BadAnswer, Call, CallFault};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
-use drivebay_observe as observe;
+use drivebay_observe::GuestLog;
 use drivebay_observe::drill::{self, Defence};
-use drivebay_observe::guest_log::{LINE, fit};
+use drivebay_observe::guest_log::LINE;
 use drivebay_policy::limits::Duty;
 use drivebay_proto::Sensitivity;
 use drivebay_sandbox::context::CallContext;
@@ -65,7 +65,7 @@ pub(super) fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallCon
     let volumes =
         about.iter().filter(|(object, _)| object.kind == ObjectKind::Volume).map(|(object, _)| object.id.to_string());
     CallContext::new(id, R::METHOD.name(), duty, lease.around.limits.wall.of(duty))
-        .with(observe::Secrets::new(secrets), paths)
+        .with(lease.around.log.remember(secrets), paths)
         .about(volumes.collect())
 }
 
@@ -108,7 +108,7 @@ pub(super) async fn invoke<R: Rpc>(
 ) -> Result<<R as Call>::Answer, CallError> {
     live.run(async |store, instance| {
         let answer = request.invoke(&lease.exports, store, instance).await.map_err(ended)?;
-        answer.map_err(|error| GuestEnd::Other(CallError::Refused(refusal(error, context))))
+        answer.map_err(|error| GuestEnd::Other(CallError::Refused(refusal(error, context, &lease.around.log))))
     })
     .await?
 }
@@ -125,11 +125,12 @@ fn ended(fault: CallFault) -> GuestEnd<CallError> {
 }
 
 /// A guest's own error, cut, and with the call's secrets taken out of its words.
-pub(super) fn refusal(error: types::Error, context: &CallContext) -> Refusal {
+pub(super) fn refusal(error: types::Error, context: &CallContext, log: &GuestLog) -> Refusal {
     // Cut first: masking never works on megabytes.
-    let message = fit(&error.message, LINE, &context.secrets)
+    let message = log
+        .fit(&error.message, LINE, &context.secrets)
         .unwrap_or_else(|| "the backend's words hold a secret and are not shown".to_owned());
-    let reason = error.reason.and_then(|reason| fit(&reason, REASON, &context.secrets));
+    let reason = error.reason.and_then(|reason| log.fit(&reason, REASON, &context.secrets));
     Refusal { code: refusal_code(error.code), reason, message }
 }
 

@@ -77,6 +77,6 @@ fn told<T>(permit: &Permit, answer: Option<Answer<T>>) -> Result<Option<T>, Call
     match answer {
         None | Some(Err(types::Error { code: types::ErrorCode::NotFound, .. })) => Ok(None),
         Some(Ok(value)) => Ok(Some(value)),
-        Some(Err(error)) => Err(CallError::Refused(enter::refusal(error, &permit.context))),
+        Some(Err(error)) => Err(CallError::Refused(enter::refusal(error, &permit.context, &permit.lease.around.log))),
     }
 }

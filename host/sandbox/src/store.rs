@@ -81,6 +81,8 @@ pub struct HostState {
     pub(super) http_fields: WasiHttpCtx,
     pub(super) table: ResourceTable,
     current: Arc<CurrentCall>,
+    /// Standard output and error.
+    streams: [LogStream; 2],
     wasi: WasiCtx,
 }
 
@@ -96,8 +98,10 @@ impl HostState {
         let current = Arc::new(CurrentCall::new(Arc::clone(call)));
         let mut table = ResourceTable::new();
         table.set_max_capacity(around.limits.handles);
+        let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(&current), level);
+        let streams = [stream(Level::Info), stream(Level::Warn)];
         Self {
-            wasi: wasi(around, &current),
+            wasi: wasi(&streams),
             limiter: Limiter::new(&around.limits, &around.memory),
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
@@ -107,6 +111,7 @@ impl HostState {
             call: Arc::clone(call),
             table,
             current,
+            streams,
         }
     }
 
@@ -118,6 +123,12 @@ impl HostState {
             limiter: &mut self.limiter,
             waiting: &self.waiting,
         }
+    }
+
+    /// The guest has returned, or is ended: nothing of what it said in this call is kept for the next one.
+    pub fn leave(&mut self) {
+        self.leave_requests();
+        self.streams.iter().for_each(LogStream::end);
     }
 
     /// Readies a reused instance for its next call.
@@ -136,11 +147,10 @@ impl WasiView for HostState {
 }
 
 /// WASI as every toolchain expects it, giving nothing. Files are not the engine's.
-fn wasi(around: &Arc<Surroundings>, current: &Arc<CurrentCall>) -> WasiCtx {
-    let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(current), level);
+fn wasi([output, error]: &[LogStream; 2]) -> WasiCtx {
     let mut wasi = WasiCtxBuilder::new();
     let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
-    wasi.stdout(stream(Level::Info)).stderr(stream(Level::Warn)).max_random_size(random);
+    wasi.stdout(output.clone()).stderr(error.clone()).max_random_size(random);
     if !drill::stands(Defence::Sockets) {
         wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
     }

@@ -22,7 +22,7 @@ impl Secrets {
         }
         // Nearly always nothing is found, in one pass for all values.
         let views = views(answer);
-        let is_anywhere = self.searches().any(|search| count(&search.masked, &views) > 0);
+        let is_anywhere = self.own.as_ref().is_some_and(|set| count(&set.search().masked, &views) > 0);
         is_anywhere && values.iter().any(|value| is_told(value, values, (answer, request)))
     }
 }

@@ -104,8 +104,8 @@ fn allowance(around: &Surroundings) -> Arc<Allowance> {
 }
 
 impl HostState {
-    /// The guest has returned, or is ended.
-    pub fn leave(&mut self) {
+    /// The guest has left: what may change something goes on.
+    pub(crate) fn leave_requests(&mut self) {
         if self.http.may_change {
             self.http.may_change = false;
             reply::leave(&mut self.table);

@@ -68,6 +68,12 @@ impl LogStream {
         }
     }
 
+    /// Logs what there is of an unfinished line: the call ends, and its secrets are masked with it.
+    pub(crate) fn end(&self) {
+        let line = std::mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
+        self.log(&line);
+    }
+
     fn log(&self, line: &[u8]) {
         let text = String::from_utf8_lossy(line.trim_ascii_end());
         if text.is_empty() {
@@ -82,8 +88,7 @@ impl LogStream {
 impl Drop for LogStream {
     fn drop(&mut self) {
         if Arc::strong_count(&self.line) == 1 {
-            let line = std::mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
-            self.log(&line);
+            self.end();
         }
     }
 }
