@@ -106,6 +106,21 @@ async fn no_more_steps_than_the_budget_and_a_heartbeat_beside_them() {
 }
 
 #[tokio::test]
+async fn works_without_objects_have_places_of_their_own_and_no_more() {
+    let host = patient().await;
+    give(&host, &["a", "b", "c", "d"].map(|id| (id, "due=0;do=hold g"))).await;
+    host.log.wait("holding g", 2).await;
+    // A step on an object has a place beside them, and shows that the host has looked.
+    give(&host, &[("w", "due=0;objects=volume:vol-w:exclusive")]).await;
+    host.entered("run-step w 1", 1).await;
+    assert_eq!(host.log.with("holding g").len(), 2, "the budget is 2");
+    host.open("g").await;
+    for id in ["a", "b", "c", "d"] {
+        host.entered(&format!("run-step {id} 1"), 1).await;
+    }
+}
+
+#[tokio::test]
 async fn one_step_at_a_time_on_an_object() {
     let host = patient().await;
     let held = ["a", "b"].map(|id| (id, "due=0;objects=volume:vol-x:shared;do=hold g"));

@@ -123,7 +123,10 @@ impl Recovery for Faulty {
 
 impl Background for Faulty {
     fn list_due(_: Instant) -> Result<DueWorks> {
-        quietly("due")?;
+        let deed = act("due", &StringMap::new())?;
+        if deed == "many-works" {
+            return Ok(DueWorks { works: lies::works(), next: None });
+        }
         let has_step = config::get("at")?.as_deref() == Some("step");
         let work = || Work { id: "evil".to_owned(), objects: Vec::new(), due: Instant::now() };
         Ok(DueWorks { works: has_step.then(work).into_iter().collect(), next: None })

@@ -1,6 +1,7 @@
 //! Answers against the contract, and answers that nobody can want. Each is told by the word of a deed.
 
-use drivebay_sdk::types::{StringMap, Volume, VolumeStatus};
+use drivebay_sdk::background::Work;
+use drivebay_sdk::types::{Instant, StringMap, Volume, VolumeStatus};
 use drivebay_sdk::volume_listing::{ListVolumesResponse, VolumeEntry};
 
 const MIB: usize = 1 << 20;
@@ -42,4 +43,9 @@ fn named(count: usize) -> Vec<VolumeEntry> {
 pub(crate) fn entry(id: String) -> VolumeEntry {
     let status = VolumeStatus { published_node_ids: Vec::new(), volume_condition: None };
     VolumeEntry { volume: Volume::new(id, 1 << 30), status }
+}
+
+/// More work than anybody has, all of it due, and none of it on an object.
+pub(crate) fn works() -> Vec<Work> {
+    (0..50_000).map(|n| Work { id: format!("work-{n}"), objects: Vec::new(), due: Instant::now() }).collect()
 }

@@ -1,6 +1,7 @@
 //! The runner of background work: asks the backend what is due, runs steps under locks that it
 //! takes without waiting, and shows what fails. What runs when is `schedule.rs`' decision.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -15,12 +16,17 @@ use drivebay_admission::courtesy;
 use drivebay_admission::locks::HolderKind;
 use drivebay_admission::{Access, Holder, LockSet, ObjectKind};
 use drivebay_contract::bindings::drivebay::backend::types::Instant as WitInstant;
-use drivebay_contract::bindings::exports::drivebay::backend::background::{ObjectAccess, ObjectKind as WitKind, Step};
+use drivebay_contract::bindings::exports::drivebay::backend::background::{
+    DueWorks, ObjectAccess, ObjectKind as WitKind, Step,
+};
+use drivebay_contract::check;
 use drivebay_observe::Topic;
+use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::metrics::metrics;
+use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
 use drivebay_sandbox::context::CallContext;
-use drivebay_sandbox::fault::Fault;
+use drivebay_sandbox::fault::{Fault, FaultKind};
 use drivebay_sandbox::lane::Movable;
 
 /// The longest pause after a `list-due` that faulted.
@@ -38,7 +44,7 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let (report, mut reports) = mpsc::unbounded_channel::<(String, Ended)>();
     let clock = Clock::new();
     let mut schedule = Schedule::default();
-    let mut due: Vec<Due> = Vec::new();
+    let mut due: HashMap<String, LockSet> = HashMap::new();
     let (mut ask_at, mut asking) = (clock.now(), None);
     // After a fault it is not asked before this, whatever happens: it may take all its time again.
     let (mut pause, mut quiet_until) = (0, 0);
@@ -49,12 +55,12 @@ pub(super) async fn run(backend: Arc<Backend>) {
             quiet_until = clock.now() + pause;
             let (named, next) = answer.unwrap_or_default();
             schedule.learn(named.iter().map(|d| d.work.clone()).collect());
-            due = named;
+            due = named.into_iter().map(|due| (due.work.id, due.locks)).collect();
             let soonest = quiet_until.max(clock.now() + 1);
             ask_at = next.unwrap_or(u64::MAX).clamp(soonest, soonest.max(clock.now() + millis(ASK_EVERY)));
         }
         for work in schedule.start(clock.now(), backend.config().background.budget) {
-            let locks = due.iter().find(|d| d.work.id == work.id).map(|d| d.locks.clone()).unwrap_or_default();
+            let locks = due.get(&work.id).cloned().unwrap_or_default();
             start(&backend, work.id, locks, report.clone());
         }
         let wake = clock.at(schedule.next(clock.now()).unwrap_or(u64::MAX).min(ask_at));
@@ -145,23 +151,31 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
     };
     let answer = lease.own.list_due(&mut live, wall_now()).await;
     context.settled().await;
-    match answer {
-        Ok(Some(Ok(said))) => {
-            lease.leave(live);
-            let named = said.works.into_iter().map(|work| due(work, clock)).collect();
-            Ok((named, said.next.map(|next| clock.of(next))))
-        }
-        Ok(None) => Ok(Plan::default()),
+    let fault = match answer {
+        Ok(Some(Ok(said))) => match judged(&said) {
+            Ok(()) => {
+                lease.leave(live);
+                let named = said.works.into_iter().map(|work| due(work, clock)).collect();
+                return Ok((named, said.next.map(|next| clock.of(next))));
+            }
+            Err(fault) => fault,
+        },
+        Ok(None) => return Ok(Plan::default()),
         Ok(Some(Err(error))) => {
             tell_refusal(backend, LIST_DUE, "", &error.message);
-            Ok(Plan::default())
+            return Ok(Plan::default());
         }
-        Err(fault) => {
-            tell(backend, LIST_DUE, "", &fault);
-            backend.faulted(&lease, &fault);
-            Err(fault)
-        }
-    }
+        Err(fault) => fault,
+    };
+    tell(backend, LIST_DUE, "", &fault);
+    backend.faulted(&lease, &fault);
+    Err(fault)
+}
+
+/// Holds what was named against the contract.
+fn judged(said: &DueWorks) -> Result<(), Fault> {
+    let verdict = if drill::stands(Defence::Contract) { check::works(&said.works) } else { Ok(()) };
+    verdict.map_err(|bad| Fault::new(FaultKind::Answer, tame(&bad.to_string(), 1024)))
 }
 
 /// What failed, in the log.

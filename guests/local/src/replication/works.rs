@@ -24,6 +24,8 @@ const WATCH_WORK: &str = "watch";
 
 /// Milliseconds until a transfer is looked at again that waits for a job or for the peer.
 const LOOK: u32 = 500;
+/// Most works that the host takes at once.
+const WORKS: usize = 1_000;
 
 impl Backend<'_> {
     /// `background.list-due`.
@@ -35,13 +37,15 @@ impl Backend<'_> {
         let heard = self.heartbeats()?;
         let beat = Moment { seconds: heard.own.seconds.saturating_add(BEAT), ..heard.own };
         let mut works = vec![own_slot(BEAT_WORK, beat), own_slot(WATCH_WORK, now)];
-        let agenda = self.agenda()?;
+        let mut agenda = self.agenda()?;
         let access = if agenda.iter().any(|entry| matches!(entry.step, Step::Tend | Step::Cut) && entry.at <= now) {
             self.tending_access()?
         } else {
             ObjectAccess::Exclusive
         };
-        works.extend(agenda.iter().map(|entry| work(entry, access)));
+        // What is due first, as far as the host takes it: the rest is named once some of it is done.
+        agenda.sort_by_key(|entry| entry.at);
+        works.extend(agenda.iter().take(WORKS - works.len()).map(|entry| work(entry, access)));
         // The host keeps the moments of what is listed and asks again after every step.
         Ok(DueWorks { works, next: None })
     }

@@ -23,11 +23,13 @@ mod snapshot;
 mod stream;
 mod volume;
 mod volume_group;
+mod works;
 
 #[cfg(test)]
 mod tests;
 
 pub use stream::{BlockPage, MetadataStream};
+pub use works::works;
 
 use super::{Abilities, BadAnswer, Invalid};
 

@@ -69,6 +69,8 @@ attacks! {
         Does("recover", "loop") => Nothing, Logged("recovery failed; trying again");
     "clock" "the clock, endlessly" "cpu"
         Does("create", "clock") => Create, Fails(DeadlineExceeded, CPU);
+    "many-works" "50,000 works that are due" "contract"
+        Does("due", "many-works") => Nothing, Logged("at most 1000 are allowed");
     "sleep" "an hour of sleep in a change" "change-time"
         Does("create", "sleep") => Create, Fails(DeadlineExceeded, TOO_LONG);
     "sleep-list" "an hour of sleep in a read" "read-time"

@@ -11,6 +11,7 @@ mod metadata;
 mod requests;
 mod required;
 mod traps;
+mod works;
 
 use super::Check;
 use crate::{Abilities, InvalidKind};
