@@ -57,7 +57,7 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "blank" => (0..number).for_each(|_| ["", "y"].into_iter().for_each(|text| log::info("", text))),
         "stdout" => return stdout(number),
         "forge" => {
-            log::info("forge", "one\n2026-01-01T00:00:00Z ERROR drivebay: forged-line\u{1b}[2J\u{1b}]0;owned\u{7}")
+            log::info("forge", "one\n2026-01-01T00:00:00Z ERROR drivebay: forged-line\u{1b}[2J\u{1b}]0;owned\u{7}");
         }
         "fill" => return fill(number),
         "large-key" => return got("a key of a megabyte", Commit::new().put("k".repeat(MIB), b"v".to_vec()).run()),
@@ -82,11 +82,9 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "follow" => return network::follow(rest),
         "flood" => return network::flood(rest),
         "again" => return network::again(rest),
+        "refused" => network::refused(number),
         "secrets" => return leak(secrets),
-        "secrets-coded" => secrets.iter().for_each(|(_, value)| {
-            let digits: Vec<_> = value.bytes().map(|byte| format!("{byte:02x}")).collect();
-            log::info("coded", digits.concat());
-        }),
+        "secrets-coded" => in_digits(secrets),
         "secrets-trap" => panic!("with {}", told(secrets)),
         _ => {}
     }
@@ -190,6 +188,11 @@ fn leak(secrets: &StringMap) -> Result<()> {
     log::critical("leak", format!("in the log: {all}"));
     log::info(&all, "as the context");
     Err(Error { reason: Some(all.clone()), ..Error::unavailable(format!("in the message: {all}")) })
+}
+
+fn in_digits(secrets: &StringMap) {
+    let digits: Vec<_> = told(secrets).bytes().map(|byte| format!("{byte:02x}")).collect();
+    log::info("coded", digits.concat());
 }
 
 fn told(secrets: &StringMap) -> String {

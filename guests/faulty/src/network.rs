@@ -35,6 +35,13 @@ pub(crate) fn flood(words: &str) -> Result<()> {
     Err(Error::permission_denied(format!("kept in: {answered} of {count} were answered")))
 }
 
+/// So many requests that nobody granted: each is written down.
+pub(crate) fn refused(count: u64) {
+    for _ in 0..count {
+        let _refused = request("GET http://evil.test/").send();
+    }
+}
+
 /// A secret in the name that is asked for: the record of the request must not have it.
 pub(crate) fn tell(secrets: &StringMap) {
     for (_, value) in secrets {

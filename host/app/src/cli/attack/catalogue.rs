@@ -169,6 +169,8 @@ attacks! {
         Does("create", "stdout 2000") => Create, Short(200_000);
     "blank" "20,000 log lines of a byte or none" "log-rate"
         Does("create", "blank 10000") => Create, Short(200_000);
+    "http-record" "5,000 refused HTTP requests, each to be written down" "log-rate"
+        Does("create", "refused 5000") => Create, Short(200_000);
     "forge" "a forged log line and terminal escapes" "lines"
         Does("create", "forge") => Create, Silent(FORGED);
     "secrets" "the call's secrets on every channel" "masking"
