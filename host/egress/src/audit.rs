@@ -145,7 +145,8 @@ impl Drop for Record {
         if let Some(why) = known.why {
             metrics().egress_refused(backend, why.word());
         }
-        if !log.admits(Topic::Audit, FIELDS + known.origin.len()) {
+        let topic = if known.verdict == Verdict::Refused { Topic::Refused } else { Topic::Audit };
+        if !log.admits(topic, FIELDS + known.origin.len()) {
             return;
         }
         tracing::info!(

@@ -41,10 +41,12 @@ pub enum Topic {
     Calls,
     /// The record of its HTTP requests.
     Audit,
+    /// The record of those that were refused: they cost a backend nothing, and may not hide the others.
+    Refused,
 }
 
 impl Topic {
-    const ALL: [Self; 4] = [Self::Words, Self::Events, Self::Calls, Self::Audit];
+    const ALL: [Self; 5] = [Self::Words, Self::Events, Self::Calls, Self::Audit, Self::Refused];
 
     const fn word(self) -> &'static str {
         match self {
@@ -52,6 +54,7 @@ impl Topic {
             Self::Events => "events",
             Self::Calls => "calls",
             Self::Audit => "audit",
+            Self::Refused => "audit of refusals",
         }
     }
 }
@@ -64,6 +67,7 @@ pub struct GuestLog {
     events: Mutex<Budget>,
     calls: Mutex<Budget>,
     audit: Mutex<Budget>,
+    refused: Mutex<Budget>,
     memory: Memory,
 }
 
@@ -81,8 +85,15 @@ impl GuestLog {
     pub fn new(backend: &str, rate: u64, burst: u64) -> Self {
         let now = Instant::now();
         let budget = || Mutex::new(Budget::new(rate, burst, now));
-        let (backend, memory) = (backend.to_owned(), Memory::default());
-        Self { backend, words: budget(), events: budget(), calls: budget(), audit: budget(), memory }
+        Self {
+            backend: backend.to_owned(),
+            words: budget(),
+            events: budget(),
+            calls: budget(),
+            audit: budget(),
+            refused: budget(),
+            memory: Memory::default(),
+        }
     }
 
     /// Other numbers from now on.
@@ -170,6 +181,7 @@ impl GuestLog {
             Topic::Events => &self.events,
             Topic::Calls => &self.calls,
             Topic::Audit => &self.audit,
+            Topic::Refused => &self.refused,
         };
         with(&mut budget.lock().unwrap_or_else(PoisonError::into_inner))
     }
