@@ -88,8 +88,8 @@ pub(super) async fn enter<R: Unary>(
 fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Call>::Answer) -> Result<(), BadAnswer> {
     let mut values = Vec::new();
     request.each_secret(&mut |sensitivity, value| {
-        // Clients are told their mount flags.
-        if sensitivity != Sensitivity::MountFlag && !value.is_empty() {
+        // Clients are told again what they said: mount flags, and contexts with tokens in them.
+        if sensitivity == Sensitivity::Secret && !value.is_empty() {
             values.push(value.to_owned());
         }
     });
