@@ -85,6 +85,7 @@ fn limits() -> Vec<(&'static str, String)> {
         state_waiting,
         handles,
         open_files,
+        node_devices,
         table_elements,
         jobs,
         failures,
@@ -111,19 +112,11 @@ fn limits() -> Vec<(&'static str, String)> {
         ("bytes in all host calls of one call", bytes(crossing_total)),
         ("log", format!("{} a second, bursts of {}", kib(log_rate), kib(log_burst))),
         ("state: all keys and values", format!("{} and {} keys", bytes(state), grouped(quota.keys))),
-        (
-            "state: key / value / commit",
-            format!(
-                "{} bytes / {} / {} and {} changes",
-                count(MAX_KEY_BYTES),
-                mib(MAX_VALUE_BYTES),
-                mib(MAX_COMMIT_BYTES),
-                count(MAX_COMMIT_CHANGES)
-            ),
-        ),
+        ("state: key / value / commit", commit_limits()),
         ("state: commits that wait for the disk", bytes(state_waiting)),
         ("open handles of an instance", count(handles)),
         ("open files and directories of all calls", count(open_files)),
+        ("loop devices on a node", count(node_devices)),
         ("table elements of an instance", grouped(table_elements)),
         ("jobs of `files.run-job` at the same time", format!("{jobs}, and {waiting} that wait")),
         ("calls in a row that may end badly", failures.to_string()),
@@ -136,6 +129,13 @@ fn limits() -> Vec<(&'static str, String)> {
         ("a volume's context, all keys and values", "4 KiB".to_owned()),
     ]);
     all
+}
+
+/// What no operator changes of the state.
+fn commit_limits() -> String {
+    let (key, value) = (count(MAX_KEY_BYTES), mib(MAX_VALUE_BYTES));
+    let (commit, changes) = (mib(MAX_COMMIT_BYTES), count(MAX_COMMIT_CHANGES));
+    format!("{key} bytes / {value} / {commit} and {changes} changes")
 }
 
 fn http_limits(limits: &HttpLimits) -> [(&'static str, String); 4] {

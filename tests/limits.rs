@@ -15,7 +15,7 @@ use crate::loading;
 use crate::support::{Guest, Options, PATIENCE, TestHost, expect, refused, requests, run_to_end, wasm};
 
 /// Every limit by the name of its field, and the guest that runs into it as file and function.
-const PROOFS: [(&str, &str, &str); 31] = [
+const PROOFS: [(&str, &str, &str); 32] = [
     ("memory", "tests/limits.rs", "memory"),
     ("memory_total", "tests/limits.rs", "memory_of_all_calls"),
     ("cpu", "tests/limits.rs", "computing_without_end"),
@@ -34,6 +34,7 @@ const PROOFS: [(&str, &str, &str); 31] = [
     ("state_waiting", "host/state/src/tests/turns.rs", "who_lets_too_much_wait_is_refused_and_nobody_else"),
     ("handles", "tests/limits.rs", "handles"),
     ("open_files", "host/files/src/descriptors/tests.rs", "descriptors_are_counted_and_given_back"),
+    ("node_devices", "host/node/src/tests/devices.rs", "a_backend_has_so_many_devices_and_no_more"),
     ("table_elements", "tests/limits.rs", "table_elements"),
     ("jobs", "tests/jobs.rs", "no_more_jobs_run_at_once_than_allowed"),
     ("failures", "tests/breaker.rs", "a_series_of_traps_opens_it_and_one_success_closes_it"),

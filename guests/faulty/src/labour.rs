@@ -30,6 +30,16 @@ impl Work<'_> {
             "mount-at" => kept(rest, mounts::bind_granted(self.volume, "/data/plain", rest, Access::ReadWrite))?,
             "mount-from" => kept(rest, mounts::bind_granted(self.volume, rest, self.target, Access::ReadWrite))?,
             "device" => kept(rest, mounts::attach_image(self.volume, rest, Access::ReadWrite))?,
+            "device-for" => {
+                let (volume, image) = rest.split_once(' ').unwrap_or((rest, "/"));
+                made(image)?;
+                kept(rest, mounts::attach_image(volume, image, Access::ReadWrite))?;
+            }
+            "devices" => {
+                made(rest)?;
+                mounts::attach_image(self.volume, rest, Access::ReadWrite)?;
+                kept(rest, mounts::publish_device(self.volume, self.target, Access::ReadOnly))?;
+            }
             "unmount-of" => return self.unmount_of(rest).map(|()| true),
             "freeze" => self.freeze()?,
             "good" => mounts::bind_granted(self.volume, "/data/plain", self.target, Access::ReadWrite)?,
@@ -57,7 +67,7 @@ impl Work<'_> {
     /// Mounts a file system of its own, and holds all writes to it for good.
     fn freeze(&self) -> Result<()> {
         let image = "/data/image";
-        std::fs::File::create(image).and_then(|file| file.set_len(16 * MIB)).map_err(|error| failed(&error))?;
+        made(image)?;
         match files::run_job("format", &Job::format(image, "ext4"), 10_000)? {
             JobState::Done(_) => {}
             JobState::Running(_) => return Err(Error::unavailable("the file system is not made in time")),
@@ -79,6 +89,11 @@ impl Work<'_> {
         mounts::unmount(self.volume, self.target)?;
         Ok(mounts::detach_image(self.volume)?)
     }
+}
+
+/// An image of its own, of 16 MiB.
+fn made(image: &str) -> Result<()> {
+    std::fs::File::create(image).and_then(|file| file.set_len(16 * MIB)).map_err(|error| failed(&error))
 }
 
 /// What was let in stays, so that others can see it: the host undoes what a failed call has left.

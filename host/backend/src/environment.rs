@@ -61,7 +61,8 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         MountOption::Suid => node::MountOption::Suid,
         MountOption::Dev => node::MountOption::Dev,
     });
-    Permissions { directories: directories.collect(), mount_options: mount_options.collect() }
+    let devices = config.limits.node_devices;
+    Permissions { directories: directories.collect(), mount_options: mount_options.collect(), devices }
 }
 
 /// The log of a backend; all its generations and calls share it, so that none of them begins with a fresh budget.

@@ -30,13 +30,15 @@ pub enum MountOption {
 }
 
 /// What one backend may do on this node.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Permissions {
     /// Where its images are, and the directories that it may show.
     pub directories: Vec<DirectoryGrant>,
     /// What its clients may ask for.
     #[serde(default)]
     pub mount_options: Vec<MountOption>,
+    /// Loop devices at once.
+    pub devices: usize,
 }
 
 /// The permissions of all backends that are granted node work, by name.

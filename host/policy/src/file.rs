@@ -317,6 +317,7 @@ fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "state-waiting" => limits.state_waiting = units::size(text)?,
         "handles" => limits.handles = count()?,
         "open-files" => limits.open_files = count()?,
+        "node-devices" => limits.node_devices = count()?,
         "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
         "jobs" => limits.jobs = count()?,
         "compile-memory" => limits.compile_memory = units::size(text)?,

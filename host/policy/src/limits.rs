@@ -43,6 +43,9 @@ pub struct Limits {
     /// Files and directories that all calls of the backend hold open together. 1,024.
     #[serde(default = "open_files")]
     pub open_files: usize,
+    /// Loop devices of the backend on this node at once. 256: twice the volumes that kubelet puts on a node.
+    #[serde(default = "node_devices")]
+    pub node_devices: usize,
     /// Elements of all tables of one instance together. 20,000: the largest toolchain needs 7,861.
     pub table_elements: u64,
     /// Jobs of the host running at once. 4: each is a thread that reads or writes disks.
@@ -85,6 +88,10 @@ const fn open_files() -> usize {
     1024
 }
 
+const fn node_devices() -> usize {
+    256
+}
+
 const fn failures() -> u32 {
     5
 }
@@ -123,6 +130,7 @@ impl Default for Limits {
             state_waiting: state_waiting(),
             handles: 1024,
             open_files: open_files(),
+            node_devices: node_devices(),
             table_elements: 20_000,
             jobs: 4,
             failures: failures(),

@@ -68,6 +68,16 @@ impl Engine {
         book.record(&record, durability)
     }
 
+    /// Writes down that a loop device is about to be made, unless its backend has so many already: `limit`.
+    pub(super) fn put_device(&self, entry: &Entry, most: usize) -> Result<(), NodeError> {
+        let mut book = lock(&self.book);
+        if book.ledger().devices_of(&entry.backend) >= most {
+            let message = format!("backend {} has {most} loop devices already (node-devices)", entry.backend);
+            return Err(NodeError::new(ErrorCode::Limit, message));
+        }
+        book.record(&Record::Put(entry.clone()), Durability::Synced)
+    }
+
     /// Writes an entry; on disk before its effect is made.
     pub(super) fn put(&self, entry: &Entry) -> Result<(), NodeError> {
         let durability = match entry.stage {

@@ -16,11 +16,13 @@ use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{DirectoryGrant, MountOption, Permissions};
 use crate::protocol::Access;
 
-/// A backend's directories, and what its clients may ask for.
-#[derive(Debug, Default)]
+/// A backend's directories, what its clients may ask for, and how much it may hold.
+#[derive(Debug)]
 pub(super) struct Grants {
     directories: Vec<DirectoryGrant>,
     pub(super) mount_options: Vec<MountOption>,
+    /// Loop devices at once.
+    pub(super) devices: usize,
 }
 
 /// An image, opened for a loop device.
@@ -33,7 +35,7 @@ pub(super) struct Image {
 impl Grants {
     /// Takes the operator's grants; refuses what could not be resolved later.
     pub(super) fn new(permissions: Permissions) -> Result<Self, NodeError> {
-        let Permissions { mut directories, mount_options } = permissions;
+        let Permissions { mut directories, mount_options, devices } = permissions;
         for grant in &mut directories {
             let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
             if !guest || !grant.host.is_absolute() {
@@ -49,7 +51,7 @@ impl Grants {
                 grant.host = resolved;
             }
         }
-        Ok(Self { directories, mount_options })
+        Ok(Self { directories, mount_options, devices })
     }
 
     /// Where a component may write.

@@ -211,6 +211,11 @@ impl Ledger {
         self.entries.values()
     }
 
+    /// How many loop devices a backend has.
+    pub(crate) fn devices_of(&self, backend: &str) -> usize {
+        self.entries.values().filter(|it| it.backend == backend && it.kind == EntryKind::Device).count()
+    }
+
     /// Whether there is anything of a volume: an entry, or a change of UUID that was begun.
     pub(crate) fn holds(&self, backend: &str, volume: &str) -> bool {
         self.entries.values().any(|it| it.is_of(backend, volume)) || self.renewal(backend, volume).is_some()

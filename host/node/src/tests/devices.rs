@@ -4,9 +4,11 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{Read, Seek, SeekFrom, Write};
 use std::os::unix::fs::FileTypeExt;
 
-use super::harness::{BACKEND, MIB, Site, call, code, is_mount, is_root, request, run, wait, with};
+use super::harness::{
+    BACKEND, MIB, PERMISSIONS, Site, call, code, grants, is_mount, is_root, request, run, wait, with,
+};
 use crate::helper::ops::filesystem::may_resize_ext4;
-use crate::{Access, EntryKind, ErrorCode, PathRole, UsageUnit};
+use crate::{Access, Caller, EntryKind, ErrorCode, PathRole, Permissions, UsageUnit};
 
 use Access::{ReadOnly, ReadWrite};
 
@@ -213,5 +215,42 @@ fn two_backends_do_not_see_each_others_volumes() {
     assert_eq!(code(wait(site.node.attach_image(&other, "v", &image, ReadWrite))), ErrorCode::Busy);
     assert_eq!(caller.backend, BACKEND);
     wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn a_backend_has_so_many_devices_and_no_more() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::configured(|root| {
+        let permissions = Permissions { directories: grants(root), devices: 2, ..PERMISSIONS };
+        [BACKEND, "other"].map(|name| (name.to_owned(), permissions.clone())).into()
+    });
+    let caller = call("c", &[]);
+    let attach = |caller: &Caller, volume: &str| {
+        let image = site.image(&format!("{}-{volume}.img", caller.backend), "raw");
+        wait(site.node.attach_image(caller, volume, &image, ReadWrite))
+    };
+    attach(&caller, "v").unwrap();
+    attach(&caller, "w").unwrap();
+    let refused = attach(&caller, "x").unwrap_err();
+    assert!(refused.code == ErrorCode::Limit && refused.message.contains("node-devices"), "{refused}");
+    assert_eq!(site.loops().len(), 2);
+    // A raw device for reading has a loop device of its own.
+    let target = site.pod("target");
+    let publishing = with(&caller, PathRole::Target, &target);
+    let shown = wait(site.node.publish_device(&publishing, "v", &target, ReadOnly));
+    assert_eq!(code(shown), ErrorCode::Limit);
+    assert!(!fs::exists(&target).unwrap());
+    // Another backend has its own, and one that was given back is free again.
+    let mut other = caller.clone();
+    other.backend = "other".to_owned();
+    attach(&other, "v").unwrap();
+    wait(site.node.detach_image(&caller, "w")).unwrap();
+    attach(&caller, "x").unwrap();
+    for (caller, volume) in [(&caller, "v"), (&caller, "x"), (&other, "v")] {
+        wait(site.node.detach_image(caller, volume)).unwrap();
+    }
     site.assert_clean();
 }

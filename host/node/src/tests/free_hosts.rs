@@ -61,7 +61,7 @@ fn site() -> Site {
         let own = vec![grant("pool", "/pool", true), grant("pool", "/frozen-pool", false)];
         let theirs = vec![grant("theirs", "/theirs", true)];
         [(BACKEND, own), (OTHER, theirs)]
-            .map(|(name, directories)| (name.to_owned(), Permissions { directories, ..Permissions::default() }))
+            .map(|(name, directories)| (name.to_owned(), Permissions { directories, ..harness::PERMISSIONS }))
             .into()
     });
     let pool = site.path("pool");

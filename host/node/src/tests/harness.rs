@@ -22,6 +22,9 @@ use crate::{
 pub(super) const BACKEND: &str = "local";
 /// What a call of these tests names, unless it says otherwise.
 const VOLUMES: [&str; 3] = ["v", "w", "x"];
+/// What is permitted in most tests, but for directories.
+pub(super) const PERMISSIONS: Permissions =
+    Permissions { directories: Vec::new(), mount_options: Vec::new(), devices: 256 };
 pub(super) const MIB: u64 = 1024 * 1024;
 
 /// Whether these tests can mount; says so when they cannot.
@@ -55,7 +58,7 @@ pub(super) fn grants(root: &Path) -> Vec<DirectoryGrant> {
 
 /// A configuration of one backend.
 fn only(directories: Vec<DirectoryGrant>) -> PermissionsByName {
-    [(BACKEND.to_owned(), Permissions { directories, ..Permissions::default() })].into()
+    [(BACKEND.to_owned(), Permissions { directories, ..PERMISSIONS })].into()
 }
 
 /// How the helper of these tests understands a configuration.

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 use std::os::unix::fs::symlink;
 
-use super::harness::{BACKEND, MIB, Site, call, code, is_mount, is_root, request, run, wait, with};
+use super::harness::{BACKEND, MIB, PERMISSIONS, Site, call, code, is_mount, is_root, request, run, wait, with};
 use crate::{Access, BindSource, DirectoryGrant, ErrorCode, PathRole, Permissions};
 
 use ErrorCode::{Invalid, NotAllowed, NotFound};
@@ -199,7 +199,7 @@ fn grants_that_could_not_be_resolved_are_refused() {
     let site = Site::new();
     for guest in ["pool", "/pool/", "/../pool", "/"] {
         let grant = DirectoryGrant { host: site.path("pool"), guest: guest.to_owned(), write: true };
-        let permissions = Permissions { directories: vec![grant], ..Permissions::default() };
+        let permissions = Permissions { directories: vec![grant], ..PERMISSIONS };
         site.configure(&[(BACKEND.to_owned(), permissions.clone())].into());
         assert_eq!(code(wait(site.node.permit(BACKEND, &permissions))), Invalid, "{guest}");
     }

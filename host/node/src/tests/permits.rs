@@ -4,16 +4,13 @@ use std::fs::{self, File};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use super::harness::{BACKEND, MIB, Site, call, code, wait};
+use super::harness::{BACKEND, MIB, PERMISSIONS, Site, call, code, wait};
 use crate::{Access, DirectoryGrant, ErrorCode, Mandate, Node, Permissions};
 
 use ErrorCode::{NotAllowed, NotFound, NotGranted};
 
 fn granting(host: PathBuf, guest: &str) -> Permissions {
-    Permissions {
-        directories: vec![DirectoryGrant { host, guest: guest.to_owned(), write: true }],
-        ..Permissions::default()
-    }
+    Permissions { directories: vec![DirectoryGrant { host, guest: guest.to_owned(), write: true }], ..PERMISSIONS }
 }
 
 /// How an image that is not there is answered: `not-found` beneath a grant, `not-allowed` elsewhere.

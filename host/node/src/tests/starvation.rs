@@ -4,7 +4,7 @@
 use std::fs::{self, File};
 use std::time::Duration;
 
-use super::harness::{BACKEND, MIB, Site, call, grants, is_mount, is_root, run, wait};
+use super::harness::{BACKEND, MIB, PERMISSIONS, Site, call, grants, is_mount, is_root, run, wait};
 use crate::helper::system::syscalls;
 use crate::{Access, BindSource, Caller, PathRole, Permissions};
 
@@ -32,7 +32,7 @@ fn requests_that_wait_delay_no_other_backend() {
         return;
     }
     let site = Site::configured(|root| {
-        let permissions = Permissions { directories: grants(root), ..Permissions::default() };
+        let permissions = Permissions { directories: grants(root), ..PERMISSIONS };
         [BACKEND, OTHER].map(|name| (name.to_owned(), permissions.clone())).into()
     });
     fs::create_dir(site.path("pool/d")).unwrap();

@@ -229,6 +229,10 @@ attacks! {
         Does("publish", "device /data/image-link") => Publish, KeptIn;
     "device-system" "a loop device on a device of the system" "mounts"
         Does("publish", "device /dev/null") => Publish, KeptIn;
+    "device-invented" "a loop device for a volume that nobody named" "mounts"
+        Does("publish", "device-for invented /data/image") => Publish, KeptIn;
+    "devices" "a loop device more than allowed, for a raw volume that is shown for reading" "node-devices"
+        Does("publish", "devices /data/image") => Publish, KeptIn;
     "unmount-other" "the end of another backend's mount" "mounts"
         Does("publish", "unmount-of id-good {place}/pods/neighbours") => Publish, KeptIn;
     "freeze" "a file system frozen and never thawed" "thaw"

@@ -28,6 +28,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     ("state", "2MiB", "1GiB"),
     ("handles", "64", "1000000"),
     ("open-files", "32", "1000000"),
+    ("node-devices", "1", "1000"),
     ("jobs", "2", "1000"),
     ("failures", "4", "1000000"),
     ("http-requests", "16", "1000000"),

@@ -18,7 +18,11 @@ pub(crate) fn carry_out(
     mut entry: Entry,
     effect: impl FnOnce() -> Result<(), NodeError>,
 ) -> Result<Entry, NodeError> {
-    scope.engine.put(&entry)?;
+    if entry.kind == EntryKind::Device {
+        scope.engine.put_device(&entry, scope.grants.devices)?;
+    } else {
+        scope.engine.put(&entry)?;
+    }
     let made = effect().and_then(|()| {
         entry.mark = mark_of(&entry)?;
         entry.stage = Stage::Made;
