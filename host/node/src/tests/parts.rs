@@ -9,10 +9,10 @@ use rustix::mount::MountAttrFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
 use crate::helper::ops::options::{FORBIDDEN, plan};
-use crate::helper::system::programs::{locate, run, run_within};
+use crate::helper::system::programs::{Outcome, Rights, locate, run, run_within, run_without_rights};
 use crate::helper::system::table::MountTable;
 use crate::helper::turns::{Turns, VolumeKey};
-use crate::{Access, ErrorCode, MountOption, frames};
+use crate::{Access, ErrorCode, MountOption, NodeError, frames};
 
 fn pair() -> (OwnedFd, OwnedFd) {
     let family = AddressFamily::UNIX;
@@ -163,7 +163,7 @@ fn programs_are_found_bounded_and_killed() {
     failed.expect_success(&[0, 3]).unwrap();
     // More than the limit of what is kept, and more than a pipe holds.
     run("sh", &["-c", "head -c 300000 /dev/zero"]).unwrap().expect_success(&[0]).unwrap();
-    let late = run_within("sh", &["-c", "sleep 600"], Duration::from_millis(100)).unwrap_err();
+    let late = run_within("sh", &["-c", "sleep 600"], Duration::from_millis(100), Rights::Ours).unwrap_err();
     assert_eq!(late.code, ErrorCode::Limit);
     // Somebody else holds the output open: the program's end counts.
     let left = run("sh", &["-c", "sleep 5 & exit 0"]).unwrap();
@@ -204,5 +204,21 @@ fn turns_serialise_one_volume_and_never_deadlock_on_several() {
         .collect();
     for thread in crossing {
         thread.join().unwrap();
+    }
+}
+
+#[test]
+fn what_parses_images_has_no_right_and_gets_none() {
+    let status = |pattern: &str| ["-q".to_owned(), pattern.to_owned(), "/proc/self/status".to_owned()];
+    let found = |pattern: &str, run: fn(&str, &[&str]) -> Result<Outcome, NodeError>| {
+        let arguments = status(pattern);
+        let arguments: Vec<_> = arguments.iter().map(String::as_str).collect();
+        run("grep", &arguments).unwrap().expect_success(&[0]).is_ok()
+    };
+    for line in ["CapEff:.0000000000000000", "CapPrm:.0000000000000000", "NoNewPrivs:.1"] {
+        assert!(found(line, run_without_rights), "{line}");
+    }
+    if rustix::process::geteuid().is_root() {
+        assert!(!found("CapEff:.0000000000000000", run), "what grows a mounted file system needs rights");
     }
 }

@@ -10,7 +10,7 @@
 
 use super::super::engine::Scope;
 use super::super::system::loops;
-use super::super::system::programs::run;
+use super::super::system::programs::run_without_rights;
 use crate::error::NodeError;
 use crate::process::log;
 use crate::protocol::Access;
@@ -102,13 +102,13 @@ fn word(superblock: &[u8; 1024], at: usize) -> Option<u32> {
 /// The resizing program wants a file system that was just checked, and does nothing where there is no room.
 fn grow(device: &str) -> Result<(), NodeError> {
     check(device)?;
-    run("resize2fs", &[&format!("/dev/{device}")])?.expect_success(&[0])
+    run_without_rights("resize2fs", &[&format!("/dev/{device}")])?.expect_success(&[0])
 }
 
 /// Checks an unmounted ext4, replays its journal and corrects what it finds.
 pub(crate) fn check(device: &str) -> Result<(), NodeError> {
     // 1: errors were found and corrected.
-    run("e2fsck", &["-f", "-y", &format!("/dev/{device}")])?.expect_success(&[0, 1])
+    run_without_rights("e2fsck", &["-f", "-y", &format!("/dev/{device}")])?.expect_success(&[0, 1])
 }
 
 #[cfg(test)]

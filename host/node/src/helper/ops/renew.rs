@@ -12,7 +12,7 @@ use super::super::engine::Scope;
 use super::super::journal::Durability;
 use super::super::ledger::{Entry, Record, Renewal};
 use super::super::system::loops;
-use super::super::system::programs::run;
+use super::super::system::programs::{run, run_without_rights};
 use super::options::MountPlan;
 use super::{fit, mount};
 use crate::error::{ErrorCode, NodeError};
@@ -66,7 +66,7 @@ fn check(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
 /// The check replays the journal, and repairs checksums that an earlier change left half done.
 fn renew_ext4(device: &str) -> Result<(), NodeError> {
     fit::check(device)?;
-    run("tune2fs", &["-U", "random", &format!("/dev/{device}")])?.expect_success(&[0])
+    run_without_rights("tune2fs", &["-U", "random", &format!("/dev/{device}")])?.expect_success(&[0])
 }
 
 /// `nouuid`, because the original may be mounted.

@@ -17,12 +17,18 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
 
 /// A check of a large file system takes minutes.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
+const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
+    effective: CapabilitySet::empty(),
+    permitted: CapabilitySet::empty(),
+    inheritable: CapabilitySet::empty(),
+};
 /// The kernel's highest niceness.
 const LEAST_PRIORITY: i32 = 19;
 const MOST_OUTPUT: usize = 64 * 1024;
@@ -56,13 +62,33 @@ impl Outcome {
     }
 }
 
-/// Runs a program to its end.
+/// What a program may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Rights {
+    /// All that the helper may: for work on what is mounted, and where a program needs them.
+    Ours,
+    /// No capability, and no way to one: for programs that parse what a backend wrote, on a device that is not mounted.
+    /// They open the device because it is their user's.
+    None,
+}
+
+/// Runs a program to its end, with all rights.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
-    run_within(program, arguments, TIME_LIMIT)
+    run_within(program, arguments, TIME_LIMIT, Rights::Ours)
+}
+
+/// Runs a program to its end, without any right.
+pub(crate) fn run_without_rights(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
+    run_within(program, arguments, TIME_LIMIT, Rights::None)
 }
 
 /// Runs a program to its end, or kills it.
-pub(crate) fn run_within(program: &str, arguments: &[&str], limit: Duration) -> Result<Outcome, NodeError> {
+pub(crate) fn run_within(
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+    rights: Rights,
+) -> Result<Outcome, NodeError> {
     let failed = |error: std::io::Error| NodeError::io(format!("running {program}"), &error);
     let (path, search) = locate(program)?;
     let (reader, writer) = std::io::pipe().map_err(failed)?;
@@ -77,7 +103,7 @@ pub(crate) fn run_within(program: &str, arguments: &[&str], limit: Duration) -> 
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer)
         .process_group(0);
-    tie_to_parent(&mut command);
+    bound(&mut command, rights);
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the pipe's far end.
     drop(command);
@@ -115,12 +141,17 @@ pub(crate) fn locate(program: &str) -> Result<(PathBuf, String), NodeError> {
 /// A program that outlived the helper would work on a device that recovery is detaching. It gives way to everybody
 /// else: on processors, and from its niceness also on disks.
 #[allow(unsafe_code, reason = "there is no safe way to act between fork and exec")]
-fn tie_to_parent(command: &mut Command) {
-    // SAFETY: the closure makes two system calls and allocates nothing, as is allowed after a fork.
+fn bound(command: &mut Command, rights: Rights) {
+    // SAFETY: the closure makes some system calls and allocates nothing, as is allowed after a fork.
     unsafe {
-        command.pre_exec(|| {
+        command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::process::setpriority_process(None, LEAST_PRIORITY)?;
+            if rights == Rights::None {
+                // With the first, the program of a root's process does not get back what the second gives up.
+                rustix::thread::set_no_new_privs(true)?;
+                rustix::thread::set_capabilities(None, NO_CAPABILITIES)?;
+            }
             Ok(())
         });
     }
