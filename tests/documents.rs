@@ -69,7 +69,6 @@ fn seconds(time: Duration) -> String {
 }
 
 /// The table of limits as the sources have it. A new limit does not compile here until it has a row.
-#[expect(clippy::too_many_lines, reason = "a row for each limit")]
 fn limits() -> Vec<(&'static str, String)> {
     let Limits {
         memory,
