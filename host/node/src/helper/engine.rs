@@ -12,6 +12,7 @@ use super::holds::Holds;
 use super::journal::Durability;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
 use super::permits::Permits;
+use super::proofs::Proofs;
 use super::system::paths::{Place, admit};
 use super::system::targets::Targets;
 use super::turns::{Turns, VolumeKey};
@@ -28,6 +29,7 @@ pub(super) struct Engine {
     pub(super) turns: Turns,
     pub(super) holds: Holds,
     pub(super) heavy: Heavy,
+    pub(super) proofs: Proofs,
     /// Entries below this id were written by earlier helpers.
     pub(super) first_own_id: u64,
     /// What a reboot has made untrue, until it is reported.
@@ -48,6 +50,7 @@ impl Engine {
             turns: Turns::default(),
             holds: Holds::default(),
             heavy: Heavy::default(),
+            proofs: Proofs::default(),
             vanished: Mutex::new(vanished),
         })
     }

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::protocol::{Access, EntryKind, LedgerEntry, Publication};
 
 /// A file by what cannot be renamed: its device and inode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub(crate) struct FileId {
     pub(crate) device: u64,
     pub(crate) inode: u64,

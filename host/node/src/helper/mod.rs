@@ -7,7 +7,7 @@
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
 //!   |         '-> rules            |
 //!   '-> crew -> schedule           |
-//!                                  |       |-----> turns, holds, heavy
+//!                                  |       |-----> turns, holds, heavy, proofs
 //!                                  |       '-----> permits -> configuration, grants
 //!                                  '-> system (what the kernel and its programs are asked)
 //! ```
@@ -28,6 +28,7 @@ pub(crate) mod ledger;
 mod limits;
 pub(crate) mod ops;
 mod permits;
+mod proofs;
 pub(crate) mod recover;
 mod rules;
 pub(crate) mod schedule;

@@ -1,12 +1,12 @@
 //! File systems, bind mounts and everything that works on them, with real mounts.
 
 use std::fs::{self, File};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{FileExt, MetadataExt};
 
 use rustix::io::Errno;
 use rustix::mount::UnmountFlags;
 
-use super::harness::{Site, call, code, is_mount, is_root, request, run, wait, with};
+use super::harness::{MIB, Site, call, code, is_mount, is_root, request, run, wait, with};
 use crate::helper::system::table::MountTable;
 use crate::{Access, BindSource, ErrorCode, PathRole, UsageUnit};
 
@@ -194,6 +194,38 @@ fn an_image_that_asks_for_a_panic_does_not_get_it() {
     let options = shown(&staging);
     assert!(options.contains(&"errors=remount-ro".to_owned()), "{options:?}");
     wait(site.node.unmount(&caller, "v", &staging)).unwrap();
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    site.assert_clean();
+}
+
+#[test]
+fn a_damaged_image_is_refused_before_its_first_mount() {
+    if !is_root() {
+        return;
+    }
+    let site = Site::new();
+    let path = site.path("pool/v.img");
+    File::create(&path).unwrap().set_len(32 * MIB).unwrap();
+    // Without checksums, so that the count of inodes alone is wrong.
+    run("mkfs.ext4", &["-F", "-q", "-O", "^metadata_csum", path.to_str().unwrap()]);
+    let image = File::options().read(true).write(true).open(&path).unwrap();
+    let mut count = [0; 4];
+    image.read_exact_at(&mut count, 1024).unwrap();
+    image.write_all_at(&(u32::from_le_bytes(count) + 8).to_le_bytes(), 1024).unwrap();
+    let staging = site.staging("staging");
+    let caller = call("c", &[(PathRole::Staging, &staging)]);
+    wait(site.node.attach_image(&caller, "v", "/pool/v.img", ReadWrite)).unwrap();
+    let refused = wait(site.node.mount_device(&caller, request("v", &staging, "ext4"))).unwrap_err();
+    assert!(refused.message.contains("damaged") && refused.message.contains("e2fsck"), "{refused}");
+    assert!(!is_mount(&staging));
+    wait(site.node.detach_image(&caller, "v")).unwrap();
+    // Put right, it is mounted.
+    image.write_all_at(&count, 1024).unwrap();
+    wait(site.node.attach_image(&caller, "v", "/pool/v.img", ReadWrite)).unwrap();
+    for _ in 0..2 {
+        wait(site.node.mount_device(&caller, request("v", &staging, "ext4"))).unwrap();
+        wait(site.node.unmount(&caller, "v", &staging)).unwrap();
+    }
     wait(site.node.detach_image(&caller, "v")).unwrap();
     site.assert_clean();
 }

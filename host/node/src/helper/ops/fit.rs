@@ -9,6 +9,7 @@
 //! asked. One that is killed earlier leaves a mark in it. Both are mended by checking and growing again, on whatever node.
 
 use super::super::engine::Scope;
+use super::super::ledger::Entry;
 use super::super::system::loops;
 use super::super::system::programs::run_without_rights;
 use crate::error::NodeError;
@@ -33,34 +34,55 @@ const METADATA_CHECKSUMS: u32 = 0x400;
 /// What the checksum is, but for the last inversion.
 const CRC32C: crc::Crc<u32> = crc::Crc::<u32>::new(&crc::CRC_32_ISCSI);
 
-/// Checks and grows an unmounted ext4 that needs it, if the mount to come will write.
+/// Checks an unmounted ext4 before its first mount, or checks and grows one that needs it, if the mount to come will
+/// write.
 pub(crate) fn before_mount(
     scope: &Scope<'_>,
     file_system: &str,
-    device: &str,
+    device: &Entry,
     access: Access,
 ) -> Result<(), NodeError> {
     if file_system != "ext4" || access == Access::ReadOnly {
         return Ok(());
     }
-    match need(&loops::read_at(device, SUPERBLOCK)?, loops::size(device)?) {
-        Need::Nothing => Ok(()),
+    let name = &device.path;
+    match need(&loops::read_at(name, SUPERBLOCK)?, loops::size(name)?) {
+        Need::Foreign => return Ok(()),
+        Need::Nothing if scope.engine.proofs.has(device.backing) => return Ok(()),
+        Need::Nothing => {
+            let _place = scope.heavy();
+            prove(scope, name)?;
+        }
         Need::Growth => {
             let _place = scope.heavy();
-            grow(device)
+            grow(name)?;
         }
         Need::Repair => {
             let _place = scope.heavy();
-            log(&format!("the ext4 on {device} was left half-written, or has found errors in itself; checking it"));
-            grow(device)
+            log(&format!("the ext4 on {name} was left half-written, or has found errors in itself; checking it"));
+            grow(name)?;
         }
     }
+    scope.engine.proofs.note(device.backing);
+    Ok(())
+}
+
+/// Corrects what needs no decision, and refuses the rest: an image that may not be the host's own work is not mended
+/// beyond that.
+fn prove(scope: &Scope<'_>, device: &str) -> Result<(), NodeError> {
+    let checked = run_without_rights("e2fsck", &["-p", &format!("/dev/{device}")])?;
+    checked.expect_success(&[0, 1]).map_err(|error| {
+        let message = format!("the ext4 of volume {} is damaged and not mounted: {error}", scope.volume);
+        NodeError::new(error.code, message)
+    })
 }
 
 /// What a file system needs before it is mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// Nothing, or it is no ext4, and whoever mounts it is told so.
+    /// It is no ext4, and whoever mounts it is told so.
+    Foreign,
+    /// Nothing.
     Nothing,
     /// To become larger.
     Growth,
@@ -71,7 +93,8 @@ enum Need {
 fn need(superblock: &[u8; 1024], device_bytes: u64) -> Need {
     match room(superblock, device_bytes) {
         Some(_) if !is_whole(superblock) => Need::Repair,
-        None | Some(0) => Need::Nothing,
+        None => Need::Foreign,
+        Some(0) => Need::Nothing,
         Some(_) => Need::Growth,
     }
 }
@@ -138,7 +161,7 @@ mod tests {
         let mut block = superblock(100, 2);
         assert_eq!(need(&block, 4096 * 100), Need::Nothing);
         assert_eq!(need(&block, 4096 * 101), Need::Growth);
-        assert_eq!(need(&[0; 1024], 4096), Need::Nothing, "no ext4");
+        assert_eq!(need(&[0; 1024], 4096), Need::Foreign, "no ext4");
         block[STATE] = 3;
         assert_eq!(need(&block, 4096 * 100), Need::Repair, "errors");
         assert_eq!(need(&block, 4096 * 101), Need::Repair, "errors, and room");

@@ -54,7 +54,7 @@ pub(crate) fn mount_device(scope: &Scope<'_>, wanted: Wanted<'_>) -> Result<(), 
         if created {
             place.create(Shape::Directory)?;
         }
-        fit::before_mount(scope, wanted.file_system, &device.path, plan.access)?;
+        fit::before_mount(scope, wanted.file_system, &device, plan.access)?;
         let tree = make(wanted.file_system, &device.path, &plan)?;
         attach(&tree, &place)
     })
