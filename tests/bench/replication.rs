@@ -148,7 +148,7 @@ impl Pair {
         let root = self.root.path().join(name);
         let node = name == "a";
         let text = format!(
-            "[host]\nstate = \"{0}/state\"\n[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\n\
+            "[host]\nstate = \"{0}/state\"\ntargets = [\"{0}\"]\n[[backend]]\nname = \"{name}\"\ncomponent = \"local\"\n\
              csi = \"unix://{0}/csi.sock\"\nnode-id = \"{name}\"\nsettings = {{ link = \"/link\" }}\n[backend.grants]\n\
              directories = [{{ host = \"{0}/pool\", guest = \"/pool\", write = true }}, \
              {{ host = \"{1}\", guest = \"/link\", write = true }}]\nnode = {2}\n",
