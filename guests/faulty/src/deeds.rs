@@ -66,6 +66,7 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         },
         "range-full" => return range_full(),
         "handles" => return floods::of_handles(rest),
+        "cursors" => return floods::of_cursors(),
         "eternity" => floods::eternity(),
         "timers" => floods::timers(),
         "random" => floods::random_bytes(number),

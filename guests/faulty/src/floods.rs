@@ -2,6 +2,7 @@
 
 use std::hint::black_box;
 
+use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Result};
 
 use crate::raw::wasi::clocks::monotonic_clock;
@@ -30,6 +31,21 @@ fn keep<T>(mut open: impl FnMut() -> std::result::Result<T, String>) -> Result<(
         }
     }
     Err(Error::internal(format!("escaped: {} are open", held.len())))
+}
+
+/// Lists the state from far within it, over and over, as if a listing of another call went on there.
+pub(crate) fn of_cursors() -> Result<()> {
+    for part in 0..12 {
+        let keys = (0..1_000).map(|n| format!("wasi-keyvalue/{part:02}{n:03}"));
+        keys.fold(Commit::new(), |commit, key| commit.put(key, Vec::new())).run()?;
+    }
+    let bucket = store::open("").map_err(|error| Error::internal(format!("{error:?}")))?;
+    for _ in 0..100 {
+        if let Err(error) = bucket.list_keys(Some(11_500)) {
+            return Err(Error::resource_exhausted(format!("kept in: {error:?}")));
+        }
+    }
+    Err(Error::internal("escaped: 100 listings read 11,500 keys each"))
 }
 
 /// Waits for a moment centuries away.

@@ -23,6 +23,8 @@ pub enum Defence {
     Sockets,
     /// Keys of the state are short.
     StateKeys,
+    /// A listing begins near where the last one ended.
+    Cursors,
     /// A guest gets few random bytes at once.
     RandomBytes,
 }

@@ -10,6 +10,7 @@ use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::WasiHttpCtx;
 
 use super::context::CallContext;
+use super::imports::cursors::Cursors;
 use super::imports::filesystem::{FileSystemView, Waiting};
 use super::imports::http::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
@@ -80,6 +81,7 @@ pub struct HostState {
     pub(super) http: Outgoing,
     pub(super) http_fields: WasiHttpCtx,
     pub(super) table: ResourceTable,
+    pub(super) cursors: Cursors,
     current: Arc<CurrentCall>,
     /// Standard output and error.
     streams: [LogStream; 2],
@@ -110,6 +112,7 @@ impl HostState {
             around: Arc::clone(around),
             call: Arc::clone(call),
             table,
+            cursors: Cursors::default(),
             current,
             streams,
         }

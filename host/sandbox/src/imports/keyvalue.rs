@@ -4,6 +4,7 @@
 
 use wasmtime::component::Resource;
 
+use super::cursors::Beginning;
 use crate::store::HostState;
 use drivebay_contract::Bucket;
 use drivebay_contract::bindings::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
@@ -13,6 +14,8 @@ use drivebay_state::{Change, StateError};
 const PREFIX: &str = "wasi-keyvalue/";
 /// Keys of one page.
 const PAGE: u32 = 500;
+/// What is said of a number that this instance was not given, and that is too far from those that it was.
+const FAR: &str = "a listing goes on from a cursor of the same call: begin anew";
 
 impl Host for HostState {
     async fn open(&mut self, identifier: String) -> wasmtime::Result<Result<Resource<Bucket>, Error>> {
@@ -48,23 +51,31 @@ impl HostBucket for HostState {
         _: Resource<Bucket>,
         cursor: Option<u64>,
     ) -> wasmtime::Result<Result<KeyResponse, Error>> {
-        // The interface pages by number, the state by key: earlier keys are read again.
-        let start = usize::try_from(cursor.unwrap_or(0)).unwrap_or(usize::MAX);
-        let mut seen = 0_usize;
-        let mut after: Option<String> = None;
+        // The interface pages by number, the state by key.
+        let start = cursor.unwrap_or(0);
+        let Some(Beginning { passed: mut seen, mut after }) = self.cursors.before(start) else {
+            return Ok(Err(Error::Other(FAR.to_owned())));
+        };
+        if seen < start {
+            // Keys are read that nobody is given: not on a thread that serves others.
+            self.waiting.ready().await?;
+        }
         loop {
             let page = match self.around.state.range(PREFIX, after.as_deref(), PAGE).await {
                 Ok(page) => page,
                 Err(error) => return Ok(Err(explain(error))),
             };
             after = page.last().map(|entry| entry.key.clone());
-            let passed = seen + page.len();
+            let passed = seen.saturating_add(count(page.len()));
             if page.is_empty() || passed > start {
-                let skip = start.saturating_sub(seen);
+                let skip = usize::try_from(start.saturating_sub(seen)).unwrap_or(usize::MAX);
                 let keys: Vec<_> =
                     page.iter().skip(skip).filter_map(|e| e.key.strip_prefix(PREFIX).map(ToOwned::to_owned)).collect();
                 self.cross(keys.iter().map(String::len).sum())?;
-                let cursor = (!keys.is_empty()).then(|| u64::try_from(passed).unwrap_or(u64::MAX));
+                if let Some(last) = after {
+                    self.cursors.note(passed, last);
+                }
+                let cursor = (!keys.is_empty()).then_some(passed);
                 return Ok(Ok(KeyResponse { keys, cursor }));
             }
             seen = passed;
@@ -83,6 +94,10 @@ impl HostState {
         let done = self.call.operation(async move { space.commit(vec![change]).await }).await?;
         Ok(done.map_err(explain))
     }
+}
+
+fn count(length: usize) -> u64 {
+    u64::try_from(length).unwrap_or(u64::MAX)
 }
 
 fn at(key: &str) -> String {

@@ -3,6 +3,7 @@
 
 mod config;
 mod context;
+pub(super) mod cursors;
 mod files;
 pub mod filesystem;
 pub mod http;

@@ -8,7 +8,7 @@ use super::model::{Act, Attack, Guest, Module, Sign};
 use super::place::{SECRET, SECRET_IN_DIGITS};
 
 use Act::{Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
-use Code::{DeadlineExceeded, Internal, PermissionDenied, Unavailable};
+use Code::{DeadlineExceeded, Internal, PermissionDenied, ResourceExhausted, Unavailable};
 use Guest::{Does, Starts};
 use Module::{Additions, Functions, Loop, Memories, Nested, Table};
 use Sign::{Arrive, Copies, Fails, KeptIn, Logged, Short, Silent, Stores, Thaws, Unheard};
@@ -97,6 +97,8 @@ attacks! {
         Does("create", "range") => Create, Fails(DeadlineExceeded, CPU);
     "range-full" "all of a full state, over and over" "crossing-total"
         Does("create", "range-full") => Create, Fails(Unavailable, MOVED);
+    "cursors" "a listing that begins behind 11,500 keys, over and over" "cursors"
+        Does("create", "cursors") => Create, Fails(ResourceExhausted, "kept in");
     "cross" "half a megabyte out of the state, endlessly" "crossing-total"
         Does("create", "cross") => Create, Fails(Unavailable, MOVED);
     "large-token" "an answer with a text of 10 MB" "crossing"
