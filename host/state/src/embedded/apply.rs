@@ -5,7 +5,6 @@
 //! without those of its neighbours.
 
 use std::collections::BTreeMap;
-use std::ops::Bound;
 
 use redb::{ReadableTable, Table, WriteTransaction};
 
@@ -44,7 +43,8 @@ type EntriesTable<'t> = Table<'t, &'static str, &'static [u8]>;
 pub(super) fn apply(transaction: &WriteTransaction, work: &Work) -> Result<Effect, Fault> {
     match work {
         Work::Commit { namespace, quota, changes } => commit(transaction, namespace, *quota, changes),
-        Work::Copy { from, to, quota } => copy(transaction, from, to, *quota),
+        // Done in pieces, each a group of its own (`copy`): it never comes here with others.
+        Work::Copy { .. } => Err(Fault::Refused(StateError::Unavailable("a copy is done by itself".to_owned()))),
         Work::DeleteAll { namespace } => delete_all(transaction, namespace),
     }
 }
@@ -109,27 +109,6 @@ fn account(entries: &EntriesTable<'_>, before: Usage, staged: &Staged<'_>) -> Re
     Ok(usage)
 }
 
-fn copy(transaction: &WriteTransaction, from: &str, to: &str, quota: Quota) -> Result<Effect, Fault> {
-    let (source, target) = {
-        let rows = transaction.open_table(USAGE)?;
-        (read_usage(&rows, from)?, read_usage(&rows, to)?)
-    };
-    quota.admit(target, source).map_err(Fault::Refused)?;
-    let (from, target) = (entries_table(from), entries_table(to));
-    transaction.delete_table(Entries::new(&target))?;
-    let original = transaction.open_table(Entries::new(&from))?;
-    let mut entries = transaction.open_table(Entries::new(&target))?;
-    // Keys come in order, so appending at the end spares a search for each.
-    let mut end = entries.upper_bound_mut(Bound::<&str>::Unbounded)?;
-    for item in original.iter()? {
-        let (key, value) = item?;
-        end.insert_before(key.value(), value.value())?;
-    }
-    end.close()?;
-    record(transaction, to, source)?;
-    Ok(Effect::Written)
-}
-
 fn delete_all(transaction: &WriteTransaction, namespace: &str) -> Result<Effect, Fault> {
     let name = entries_table(namespace);
     if !transaction.delete_table(Entries::new(&name))? {
@@ -140,7 +119,7 @@ fn delete_all(transaction: &WriteTransaction, namespace: &str) -> Result<Effect,
 }
 
 /// Writes the namespace's row, or removes it where nothing is left to count.
-fn record(transaction: &WriteTransaction, namespace: &str, usage: Usage) -> Result<(), redb::Error> {
+pub(super) fn record(transaction: &WriteTransaction, namespace: &str, usage: Usage) -> Result<(), redb::Error> {
     let mut rows = transaction.open_table(USAGE)?;
     if usage == Usage::default() {
         rows.remove(namespace)?;

@@ -68,6 +68,14 @@ impl<T: Piece> Lanes<T> {
         None
     }
 
+    /// A piece that was taken and is not done waits again, before all others of its lane.
+    pub(super) fn put_back(&mut self, piece: T) {
+        match self.turns.iter_mut().find(|lane| lane.name == piece.lane()) {
+            Some(lane) => lane.waiting.push_front(piece),
+            None => self.turns.push_back(Lane::of(piece)),
+        }
+    }
+
     /// Notes that the memory of a piece that was taken is free again.
     pub(super) fn release(&mut self, piece: &T) {
         if let Some(held) = self.held.get_mut(piece.lane()) {

@@ -31,6 +31,19 @@ pub(crate) fn entries_table(namespace: &str) -> String {
     format!("{ENTRIES}{namespace}")
 }
 
+/// What the names of tables begin with in which copies are made.
+const COPIES: &str = "copying/";
+
+/// The name of the table in which a namespace's successor is made.
+pub(crate) fn copies_table(namespace: &str) -> String {
+    format!("{COPIES}{namespace}")
+}
+
+/// Whether a table was to become a namespace's.
+pub(super) fn is_copy(table: &str) -> bool {
+    table.starts_with(COPIES)
+}
+
 /// The namespace whose entries the table holds; none: it holds something else.
 pub(super) fn namespace_of(table: &str) -> Option<&str> {
     table.strip_prefix(ENTRIES)

@@ -6,6 +6,7 @@
 //! last durable commit without waiting for the next.
 
 mod apply;
+mod copy;
 mod file;
 mod gate;
 mod lanes;

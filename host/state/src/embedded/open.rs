@@ -12,6 +12,7 @@ use std::{io, str};
 
 use redb::{Database, ReadableDatabase, StorageBackend, TableError};
 
+use super::copy;
 use super::layout::{FORMAT, FORMAT_KEY, META, STORE_ID_KEY};
 use super::medium::Medium;
 use super::usage;
@@ -54,7 +55,7 @@ fn open_verified(medium: &Medium) -> Result<(Database, String), OpenError> {
         return Err(OpenError::OtherFormat { path: path.to_owned(), found: format, known: FORMAT });
     }
     let store_id = meta.store_id.ok_or_else(|| not_a_store("it has no id"))?;
-    usage::verify(&database).map_err(|error| explain(path, error))?;
+    copy::sweep(&database).and_then(|()| usage::verify(&database)).map_err(|error| explain(path, error))?;
     Ok((database, store_id))
 }
 

@@ -89,6 +89,11 @@ impl Desk {
         drop(job.answer.send(verdict));
     }
 
+    /// A piece of the work was done; the next one's turn comes again.
+    pub(super) fn put_back(&self, job: Job) {
+        self.inside().lanes.put_back(job);
+    }
+
     /// The writer has ended: whoever waits hears of it.
     fn end(&self) {
         let mut inside = self.inside();

@@ -5,17 +5,19 @@
 //! thread and not a task: a sync blocks for milliseconds, and while one is under way the next group
 //! gathers by itself, so no timer has to trade latency against throughput.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use redb::{Database, Durability};
 
 use super::apply::{Effect, Fault, apply};
+use super::copy::{Copying, Piece};
 use super::gate::{Gate, in_words};
 use super::medium::Medium;
 use super::open;
 use super::queue::Desk;
-use super::work::Job;
-use crate::StateError;
+use super::work::{Job, Work};
+use crate::{Quota, StateError};
 
 const DISTRUSTED: &str =
     "the disk did not confirm a write, so what it holds is not certain; check it, then restart the host";
@@ -26,15 +28,17 @@ pub(super) struct Writer {
     medium: Medium,
     store_id: String,
     desk: Arc<Desk>,
+    /// Copies that are under way, by target.
+    copies: HashMap<String, Copying>,
 }
 
 impl Writer {
     pub(super) fn new(gate: Arc<Gate>, medium: Medium, store_id: &str, desk: Arc<Desk>) -> Self {
-        Self { gate, medium, store_id: store_id.to_owned(), desk }
+        Self { gate, medium, store_id: store_id.to_owned(), desk, copies: HashMap::new() }
     }
 
     /// Serves until all callers are gone and all work is answered.
-    pub(super) fn run(self) {
+    pub(super) fn run(mut self) {
         while let Some(next) = self.desk.next() {
             if next.is_failing {
                 self.check_health();
@@ -42,14 +46,24 @@ impl Writer {
             if self.gate.closed().is_some() {
                 self.reopen();
             }
-            if !next.group.is_empty() {
-                self.serve(next.group);
+            self.work(next.group);
+        }
+    }
+
+    /// Does a group. A copy costs so much that it is alone in its own.
+    fn work(&mut self, mut group: Vec<Job>) {
+        match group.pop() {
+            Some(job) if matches!(job.work, Work::Copy { .. }) => self.copy(job),
+            Some(last) => {
+                group.push(last);
+                self.serve(group);
             }
+            None => {}
         }
     }
 
     /// Does the group in one transaction and answers each, or tells all of them that it failed.
-    fn serve(&self, group: Vec<Job>) {
+    fn serve(&mut self, group: Vec<Job>) {
         let outcome = self.gate.write(|database| write(database, &group));
         match outcome {
             Some(Ok((verdicts, effect))) => {
@@ -63,7 +77,7 @@ impl Writer {
             Some(Err(error)) => {
                 let why = in_words(&error);
                 tracing::error!(%error, "the state store cannot be written: {why}");
-                self.gate.close(why.clone());
+                self.fail(&why);
                 // First, so that whoever hears of the failure can read what is there.
                 self.reopen();
                 self.refuse(group, &why);
@@ -75,6 +89,42 @@ impl Writer {
         }
     }
 
+    /// Does the next piece of a copy.
+    fn copy(&mut self, job: Job) {
+        let Work::Copy { from, to, quota } = &job.work else { return };
+        let (to, under_way) = (to.clone(), self.copies.remove(to));
+        let outcome = self.gate.write(|database| Ok(copy_piece(database, under_way, from, &to, *quota)));
+        match outcome {
+            Some(Ok(Ok((Piece::Last, _)))) => {
+                self.gate.count_durable();
+                self.desk.finish(job, Ok(()));
+            }
+            Some(Ok(Ok((Piece::More, copying)))) => {
+                self.gate.count_durable();
+                self.copies.insert(to, copying);
+                self.desk.put_back(job);
+            }
+            Some(Ok(Err(Fault::Refused(error)))) => self.desk.finish(job, Err(error)),
+            Some(Ok(Err(Fault::Broken(error))) | Err(error)) => {
+                let why = in_words(&error);
+                tracing::error!(%error, "the state store cannot be written: {why}");
+                self.fail(&why);
+                self.reopen();
+                self.refuse(vec![job], &why);
+            }
+            None => {
+                let why = self.gate.closed().unwrap_or_default();
+                self.refuse(vec![job], &why);
+            }
+        }
+    }
+
+    /// Closes the database. Copies that are under way begin anew: what they read is closed with it.
+    fn fail(&mut self, why: &str) {
+        self.copies.clear();
+        self.gate.close(why.to_owned());
+    }
+
     /// Tells all of a group why nothing can be said of its work.
     fn refuse(&self, group: Vec<Job>, why: &str) {
         for job in group {
@@ -83,10 +133,10 @@ impl Writer {
     }
 
     /// After a reader's failure: closes the database if redb has given it up.
-    fn check_health(&self) {
+    fn check_health(&mut self) {
         let probe = self.gate.write(|database| Ok(database.begin_write()?.abort()?));
         if let Some(Err(error)) = probe {
-            self.gate.close(in_words(&error));
+            self.fail(&in_words(&error));
         }
     }
 
@@ -140,4 +190,23 @@ fn write(database: &Database, group: &[Job]) -> Result<(Vec<Result<(), StateErro
         Effect::Nothing => transaction.abort()?,
     }
     Ok((verdicts, effect))
+}
+
+/// Does one piece of a copy and makes it durable; begins with the first where none is under way.
+fn copy_piece(
+    database: &Database,
+    under_way: Option<Copying>,
+    from: &str,
+    to: &str,
+    quota: Quota,
+) -> Result<(Piece, Copying), Fault> {
+    let mut copying = match under_way {
+        Some(copying) => copying,
+        None => Copying::begin(database, from, to, quota)?,
+    };
+    let mut transaction = database.begin_write()?;
+    transaction.set_durability(Durability::Immediate)?;
+    let piece = copying.go_on(&transaction, from, to)?;
+    transaction.commit()?;
+    Ok((piece, copying))
 }
