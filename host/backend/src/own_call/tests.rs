@@ -1,3 +1,5 @@
+//! A call that is late is kept.
+
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
