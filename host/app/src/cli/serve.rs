@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::Parser;
 
 use super::{Exit, say};
-use crate::host::{Host, Source};
+use crate::host::{Host, Late, Source};
 use drivebay_confine as confine;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
@@ -107,8 +107,12 @@ fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
             let again = super::told_to_reread();
             Host::start(config, prepared).await?.serve_following(source, again, stop).await
         });
-        // A thread that hangs in a system call must not keep the process.
-        runtime.shutdown_timeout(AT_THE_END);
+        match &served {
+            // They go with the process: the threads that they are on would panic without the runtime.
+            Err(error) if error.is::<Late>() => std::mem::forget(runtime),
+            // A thread that hangs in a system call must not keep the process.
+            _ => runtime.shutdown_timeout(AT_THE_END),
+        }
         served
     });
     match served {

@@ -53,6 +53,11 @@ fn prepared(local: &'static [u8], launcher: Option<Launcher>, in_force: InForce)
     Ok(Prepared { local, node, in_force: Arc::new(in_force) })
 }
 
+/// Calls had to be ended, and may not have noticed.
+#[derive(Debug, thiserror::Error)]
+#[error("calls were still under way after the drain time, in: {0}")]
+pub struct Late(String);
+
 /// A running host.
 #[derive(Debug)]
 pub struct Host {
@@ -209,7 +214,7 @@ impl Host {
         self.tasks.close();
         self.tasks.wait().await;
         if !late.is_empty() {
-            bail!("calls were still under way after the drain time, in: {}", late.join(", "));
+            return Err(Late(late.join(", ")).into());
         }
         Ok(())
     }
