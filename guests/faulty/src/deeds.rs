@@ -29,6 +29,10 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
             std::thread::sleep(Duration::from_hours(1));
         },
         "allocate" => allocate(number),
+        "take" => {
+            allocate(number);
+            std::thread::sleep(Duration::from_secs(1));
+        }
         "hold" => {
             allocate(number);
             std::thread::sleep(Duration::from_hours(1));
@@ -43,12 +47,10 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
             black_box(std::time::SystemTime::now());
         },
         "commit" => return Ok(Commit::new().put("kept", vec![1; 4_096]).run()?),
-        "commits" => commits(),
+        "commits" => return for_a_while(commit),
         "look" => return looked(),
-        "reads" => loop {
-            looked()?;
-        },
-        "writes" => return writes(),
+        "reads" => return for_a_while(looked),
+        "writes" => return for_a_while(write),
         "names" => return paths::names(number),
         "files" => return paths::files(number),
         "streams" => return paths::streams(number),
@@ -115,17 +117,22 @@ fn cross() -> Result<()> {
     }
 }
 
-/// Commits as large as they can be, one after the other.
-fn commits() -> ! {
-    let value = vec![1; MIB - 1_024];
-    loop {
-        let mut commit = Commit::new();
-        for n in 0..3 {
-            commit = commit.put(format!("large/{n}"), value.clone());
-        }
-        // Refused, there is another try.
-        let _ = black_box(commit.run());
+/// Goes on with one thing, whatever comes of it.
+pub(crate) fn for_a_while(what: impl Fn() -> Result<()>) -> Result<()> {
+    let begin = std::time::Instant::now();
+    while begin.elapsed() < Duration::from_secs(5) {
+        let _ = black_box(what());
     }
+    Ok(())
+}
+
+/// A commit as large as it can be.
+fn commit() -> Result<()> {
+    let mut commit = Commit::new();
+    for n in 0..3 {
+        commit = commit.put(format!("large/{n}"), vec![1; MIB - 1_024]);
+    }
+    Ok(commit.run()?)
 }
 
 /// What a well-behaved backend does with a file of its own.
@@ -133,18 +140,16 @@ fn looked() -> Result<()> {
     std::fs::read("/data/file").map(drop).map_err(|error| Error::internal(error.to_string()))
 }
 
-/// Writes a file of 64 MiB and takes it away, over and over.
-fn writes() -> Result<()> {
+/// Writes a file of 64 MiB anew, to the disk.
+fn write() -> Result<()> {
     let piece = vec![1; MIB];
-    loop {
-        let written = std::fs::File::create("/data/written").and_then(|mut file| {
-            for _ in 0..64 {
-                file.write_all(&piece)?;
-            }
-            file.sync_all()
-        });
-        written.map_err(|error| Error::internal(error.to_string()))?;
-    }
+    let written = std::fs::File::create("/data/written").and_then(|mut file| {
+        for _ in 0..64 {
+            file.write_all(&piece)?;
+        }
+        file.sync_all()
+    });
+    written.map_err(|error| Error::internal(error.to_string()))
 }
 
 fn stdout(lines: u64) -> Result<()> {

@@ -5,6 +5,8 @@ use std::path::Path;
 
 use drivebay_sdk::{Error, Result};
 
+use crate::deeds::for_a_while;
+
 /// Rounds of the two sides of a race.
 const ROUNDS: u32 = 3_000;
 
@@ -43,9 +45,7 @@ pub(crate) fn names(count: u64) -> Result<()> {
     for n in 0..count {
         std::fs::File::create(format!("/data/many/{n}")).map_err(failed)?;
     }
-    loop {
-        std::fs::read_dir("/data/many").map_err(failed)?.for_each(drop);
-    }
+    for_a_while(|| std::fs::read_dir("/data/many").map_err(failed).map(|names| names.for_each(drop)))
 }
 
 /// Lists a directory so many times at once.

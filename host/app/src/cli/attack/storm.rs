@@ -40,7 +40,7 @@ const WORK: [(&str, usize); 12] = [
     ("log 1000000", 16),
     ("random 0", 16),
     ("timers", 16),
-    ("hold 60", 40),
+    ("take 60", 40),
     ("streams 1000", 16),
     ("trap", 32),
 ];
