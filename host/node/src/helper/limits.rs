@@ -3,8 +3,9 @@
 
 /// Requests that are worked on at once. Each may hold a program, so this bounds processes as well.
 pub(super) const AT_ONCE: usize = 64;
-/// Of these, requests of one backend: one that waits for a slow disk leaves room for the others.
-pub(super) const AT_ONCE_OF_ONE: usize = 16;
+/// Of these, requests of one backend: one that waits for a slow disk leaves room for the others, and one that has many is
+/// no more than a few steps of the kernel's before them.
+pub(super) const AT_ONCE_OF_ONE: usize = 4;
 /// Requests of one backend that wait. More than the host has calls at once, several times over.
 pub(super) const WAITING_OF_ONE: usize = 1024;
 /// Programs that check, change or grow a file system, of one backend at once: they compute and read for long.
