@@ -10,6 +10,8 @@ use super::{Defence, Secrets, drill};
 
 /// Shorter values stand in ordinary names, too: an answer tells them only where they are all of a text. 8 bytes.
 const SHORTEST_WITHIN: usize = 8;
+/// Longer values of letters alone are no words. 20 bytes.
+const LONGEST_WORD: usize = 20;
 /// Shorter values are ordinary words, and are not looked for. 4 bytes.
 const SHORTEST: usize = super::forms::SHORTEST_MASKED;
 
@@ -27,11 +29,17 @@ impl Secrets {
     }
 }
 
+/// Whether ordinary names have it in them, as topologies have `kubernetes`, which is a user of many a Ceph cluster.
+fn is_word(value: &str) -> bool {
+    let is_of_letters = value.bytes().all(|byte| byte.is_ascii_alphabetic());
+    value.len() < SHORTEST_WITHIN || (value.len() <= LONGEST_WORD && is_of_letters)
+}
+
 fn is_told(value: &str, values: &[String], (answer, request): (&[u8], &[u8])) -> bool {
     if value.len() < SHORTEST {
         return false;
     }
-    let (told, said, hidden) = if value.len() < SHORTEST_WITHIN {
+    let (told, said, hidden) = if is_word(value) {
         let hidden = values.iter().filter(|other| *other == value).count();
         (whole(value, answer), whole(value, request), hidden)
     } else {
@@ -101,17 +109,20 @@ mod tests {
 
     #[test]
     fn what_the_request_says_itself_may_be_said() {
-        assert!(!are_told(&["kubernetes"], &["kubernetes-1"], &["of kubernetes"]));
-        assert!(are_told(&["kubernetes", "kubernetes"], &["kubernetes-1"], &["else"]), "two secrets with one value");
-        assert!(are_told(&["kubernetes"], &["kubernetes-1"], &["100%"]), "seen in two views");
-        assert!(are_told(&["kubernetes", "in kubernetes"], &["kubernetes-1"], &["else"]), "one in the other");
+        assert!(!are_told(&["hunter2!x"], &["hunter2!x-1"], &["of hunter2!x"]));
+        assert!(are_told(&["hunter2!x", "hunter2!x"], &["hunter2!x-1"], &["else"]), "two secrets with one value");
+        assert!(are_told(&["hunter2!x"], &["hunter2!x-1"], &["100%"]), "seen in two views");
+        assert!(are_told(&["hunter2!x", "in hunter2!x"], &["hunter2!x-1"], &["else"]), "one in the other");
     }
 
     #[test]
-    fn short_values_are_looked_for_as_a_whole() {
+    fn words_are_looked_for_as_a_whole() {
         assert!(are_told(&["admin"], &["x", "admin"], &[]));
         assert!(!are_told(&["admin"], &["admin-pool"], &[]));
         assert!(!are_told(&["admin"], &["admin"], &["admin"]));
+        assert!(are_told(&["kubernetes"], &["x", "kubernetes"], &[]));
+        assert!(!are_told(&["kubernetes"], &["topology.kubernetes.io/zone"], &[]));
+        assert!(are_told(&["kubernetes2"], &["topology.kubernetes2.io/zone"], &[]));
         assert!(!are_told(&["abc"], &["abc"], &[]));
     }
 }
