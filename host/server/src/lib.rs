@@ -7,6 +7,7 @@ pub mod reception;
 pub mod seats;
 pub mod visitors;
 mod words;
+mod writes;
 
 use std::io;
 
