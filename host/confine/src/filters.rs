@@ -128,11 +128,7 @@ pub(super) fn for_compiling() -> Force {
         rules.insert(libc::SYS_tgkill, vec![first(std::process::id())?]);
         Ok(rules)
     };
-    in_force(
-        without_clone3()
-            .and_then(|()| without_other_numbers())
-            .and_then(|()| install(rules()?, SeccompAction::Allow, SeccompAction::Errno(EPERM))),
-    )
+    in_force(rules, SeccompAction::Allow, SeccompAction::Errno(EPERM))
 }
 
 /// Takes from this process what it does not need.
@@ -143,11 +139,7 @@ pub(super) fn for_guests() -> Force {
         rules.insert(libc::SYS_clone, flags.collect::<Result<_, _>>()?);
         Ok(rules)
     };
-    in_force(
-        without_clone3()
-            .and_then(|()| without_other_numbers())
-            .and_then(|()| install(rules()?, SeccompAction::Errno(EPERM), SeccompAction::Allow)),
-    )
+    in_force(rules, SeccompAction::Errno(EPERM), SeccompAction::Allow)
 }
 
 const EPERM: u32 = libc::EPERM.unsigned_abs();
@@ -201,7 +193,10 @@ fn install(rules: Rules, listed: SeccompAction, all_else: SeccompAction) -> Resu
     Ok(seccompiler::apply_filter(&program)?)
 }
 
-fn in_force(installed: Result<(), Failed>) -> Force {
+/// Installs a list, behind what no list of numbers sees.
+fn in_force(rules: impl FnOnce() -> Result<Rules, Failed>, listed: SeccompAction, all_else: SeccompAction) -> Force {
+    let installed =
+        without_clone3().and_then(|()| without_other_numbers()).and_then(|()| install(rules()?, listed, all_else));
     match installed {
         Ok(()) => Force::Full,
         Err(error) => Force::None(error.to_string()),
