@@ -61,8 +61,15 @@ pub(super) async fn good(channel: &Channel) -> Result<(), Status> {
 /// # Errors
 /// When it does not.
 pub(super) async fn does(channel: &Channel, deed: &str) -> Result<(), Status> {
-    let mut request = create("good");
-    request.parameters = [("deed".to_owned(), deed.to_owned())].into();
+    told(channel, "good", deed).await
+}
+
+/// A call that tells the hostile guest what to do, for a volume of this name.
+///
+/// # Errors
+/// What comes of it.
+pub(super) async fn told(channel: &Channel, name: &str, deed: &str) -> Result<(), Status> {
+    let request = CreateVolumeRequest { parameters: [("deed".to_owned(), deed.to_owned())].into(), ..create(name) };
     ControllerClient::new(channel.clone()).create_volume(timed(request, PATIENCE)).await.map(drop)
 }
 

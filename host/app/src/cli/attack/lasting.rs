@@ -7,7 +7,7 @@ use super::process::Held;
 /// The share of its memory by which a host may have grown from its first round to its last.
 const GROWTH: f64 = 0.1;
 /// How often its p99 under attack may be the one in peace.
-const TIMES: f64 = 3.0;
+pub(super) const TIMES: f64 = 3.0;
 
 /// What the host that went on showed.
 #[derive(Debug, Serialize)]

@@ -1,7 +1,7 @@
 //! The host process of one attack, under limits of the system's: started, looked at, told to end. Judges nothing.
 
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
@@ -24,6 +24,9 @@ use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
 /// descriptors.
 const OUTER: [(Resource, u64); 4] =
     [(Resource::Data, 3 << 30), (Resource::Fsize, 256 << 20), (Resource::Cpu, 120), (Resource::Nofile, 2_048)];
+
+/// The status of a host that had to end calls.
+const CUT_SHORT: i32 = 1;
 
 /// A host that runs.
 pub(super) struct Process {
@@ -127,11 +130,20 @@ impl Process {
 
     /// Tells it to stop, for which it has so long; what is wrong with how it did, if anything.
     pub(super) async fn end(&mut self, patience: Duration) -> Option<String> {
+        self.ended(patience, ExitStatus::success).await
+    }
+
+    /// The same of one whose guests still compute: it ends them, and says so with its status.
+    pub(super) async fn end_busy(&mut self, patience: Duration) -> Option<String> {
+        self.ended(patience, |status| status.success() || status.code() == Some(CUT_SHORT)).await
+    }
+
+    async fn ended(&mut self, patience: Duration, is_well: impl Fn(&ExitStatus) -> bool) -> Option<String> {
         let Some(id) = self.id() else { return Some("the host ended by itself".to_owned()) };
         // It may have ended already, and then its status says how.
         let _ = kill_process(id, Signal::TERM);
         match timeout(patience, self.child.wait()).await {
-            Ok(Ok(status)) if status.success() => {}
+            Ok(Ok(status)) if is_well(&status) => {}
             Ok(Ok(status)) => return Some(format!("the host ended with {status}")),
             Ok(Err(error)) => return Some(format!("the host: {error}")),
             Err(_) => return Some("the host did not end".to_owned()),

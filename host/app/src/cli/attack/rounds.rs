@@ -18,7 +18,6 @@ use super::place::{Place, Stage};
 use super::process::{Held, Process, client};
 use super::times::{LOOK, PATIENCE};
 use super::{judge, modules};
-use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
 
 /// Attacks under way at once: as many as its budget lets a backend have without its reads.
 const AT_ONCE: usize = 4;
@@ -139,11 +138,8 @@ impl Survivor {
 /// One attack by a call; whatever comes of it, it ends.
 async fn told_to(channel: &Channel, place: &Place, deed: &str) {
     let deed = deed.replace("{place}", &place.directory.display().to_string());
-    let mut request = clients::create(&format!("bad {deed}"));
-    request.parameters = [("deed".to_owned(), deed)].into();
-    let call = ControllerClient::new(channel.clone());
     // What the table says of it was judged with a host of its own.
-    let _ended = { call }.create_volume(clients::timed(request, PATIENCE)).await;
+    let _ended = clients::told(channel, &format!("bad {deed}"), &deed).await;
 }
 
 /// One attack by another component, which the host looks at and refuses.
