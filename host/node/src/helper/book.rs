@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 
-use super::journal::{Durability, Header, Journal, JournalError};
+use super::journal::{Header, Journal, JournalError};
 use super::ledger::{Entry, Ledger, Record};
 use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
@@ -36,7 +36,7 @@ impl Book {
     /// the entries that a reboot has made untrue.
     pub(crate) fn open(directory: &Path, boot: &str) -> Result<(Self, Vec<Entry>), NodeError> {
         let lock = lock(directory)?;
-        let opened = Journal::open(directory).map_err(|error| refused(&error))?;
+        let opened = Journal::open(directory, boot).map_err(|error| refused(&error))?;
         let (mut ledger, mut next_id) = (Ledger::default(), 1);
         let mut known_boot = None;
         let mut journal = None;
@@ -87,8 +87,8 @@ impl Book {
     }
 
     /// Writes a record down, then counts it.
-    pub(crate) fn record(&mut self, record: &Record, durability: Durability) -> Result<(), NodeError> {
-        self.journal.append(record, durability).map_err(|error| refused(&error))?;
+    pub(crate) fn record(&mut self, record: &Record) -> Result<(), NodeError> {
+        self.journal.append(record).map_err(|error| refused(&error))?;
         self.ledger.apply(record);
         self.compact_if_grown();
         Ok(())

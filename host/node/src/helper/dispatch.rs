@@ -6,7 +6,6 @@
 use std::sync::Arc;
 
 use super::engine::{Engine, Scope};
-use super::journal::Durability;
 use super::ledger::{Entry, Ledger, Record};
 use super::ops::mount::Wanted;
 use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
@@ -60,7 +59,7 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
         Operation::Abandon => abandon(engine, &caller.backend, &caller.call).map(|()| Answer::Done),
         Operation::Forget { volume, path } => {
             let record = Record::Forget { backend: caller.backend.clone(), volume: volume.clone(), path: path.clone() };
-            engine.write(Durability::Synced, |_| record).map(|()| Answer::Done)
+            engine.write(|_| record).map(|()| Answer::Done)
         }
         Operation::Publications { volume } => publications(engine, caller, volume.as_deref()),
         Operation::Recover => recover(engine).map(Answer::Recovered),
@@ -150,7 +149,7 @@ fn acknowledge(engine: &Engine, caller: &Caller, publication: Option<&Publicatio
         rules::named(caller, &publication.volume)?;
     }
     let record = |ledger: &Ledger| ledger.acknowledgement(&caller.backend, &caller.call, publication.cloned());
-    engine.write(Durability::Synced, record).map(|()| Answer::Done)
+    engine.write(record).map(|()| Answer::Done)
 }
 
 fn publications(engine: &Engine, caller: &Caller, volume: Option<&str>) -> Result<Answer, NodeError> {

@@ -9,7 +9,6 @@ use super::book::Book;
 use super::grants::Grants;
 use super::heavy::{self, Heavy};
 use super::holds::Holds;
-use super::journal::Durability;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
 use super::permits::Permits;
 use super::proofs::Proofs;
@@ -61,14 +60,10 @@ impl Engine {
     }
 
     /// Writes a record that follows from the ledger as it is at that moment.
-    pub(super) fn write(
-        &self,
-        durability: Durability,
-        record: impl FnOnce(&Ledger) -> Record,
-    ) -> Result<(), NodeError> {
+    pub(super) fn write(&self, record: impl FnOnce(&Ledger) -> Record) -> Result<(), NodeError> {
         let mut book = lock(&self.book);
         let record = record(book.ledger());
-        book.record(&record, durability)
+        book.record(&record)
     }
 
     /// Writes down that a loop device is about to be made, unless its backend has so many already: `limit`.
@@ -78,22 +73,17 @@ impl Engine {
             let message = format!("backend {} has {most} loop devices already (node-devices)", entry.backend);
             return Err(NodeError::new(ErrorCode::Limit, message));
         }
-        book.record(&Record::Put(entry.clone()), Durability::Synced)
+        book.record(&Record::Put(entry.clone()))
     }
 
-    /// Writes an entry; on disk before its effect is made.
+    /// Writes an entry; to be called before its effect is made, and again when it was.
     pub(super) fn put(&self, entry: &Entry) -> Result<(), NodeError> {
-        let durability = match entry.stage {
-            Stage::Intended | Stage::Acknowledged => Durability::Synced,
-            // If this line is lost, recovery finds out by looking.
-            Stage::Made => Durability::Written,
-        };
-        self.write(durability, |_| Record::Put(entry.clone()))
+        self.write(|_| Record::Put(entry.clone()))
     }
 
     /// Strikes an entry out after it was undone.
     pub(super) fn strike(&self, id: u64) -> Result<(), NodeError> {
-        self.write(Durability::Written, |_| Record::Strike(id))
+        self.write(|_| Record::Strike(id))
     }
 
     /// A number for an entry.

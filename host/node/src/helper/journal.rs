@@ -2,7 +2,9 @@
 //!
 //! Owns reading, appending and compacting; it must not interpret records. A torn last line is what
 //! a crash leaves and is cut off; damage anywhere else is an error, because a ledger that guesses
-//! would undo somebody's mount.
+//! would undo somebody's mount. Only what [`Record::outlasts_the_machine`] is synced: the rest is about
+//! mounts and devices, which end with the kernel that has the unwritten lines. So after a reboot a file
+//! may be damaged behind the last synced line, and everything before it is whole.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -36,15 +38,6 @@ pub(crate) enum JournalError {
     Broken,
 }
 
-/// How far a record must have got when appending returns.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Durability {
-    /// On disk.
-    Synced,
-    /// With the system: it survives a crash of the helper.
-    Written,
-}
-
 /// The first line.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Header {
@@ -72,8 +65,9 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Opens the file, cutting off a torn last line. None: there is no file yet.
-    pub(crate) fn open(directory: &Path) -> Result<Option<(Self, Header, Vec<Record>)>, JournalError> {
+    /// Opens the file, cutting off a torn last line. None: there is no file yet. A file of another start of the machine
+    /// than `boot` is read up to the first damage.
+    pub(crate) fn open(directory: &Path, boot: &str) -> Result<Option<(Self, Header, Vec<Record>)>, JournalError> {
         let path = directory.join(FILE);
         let mut file = match OpenOptions::new().read(true).append(true).open(&path) {
             Ok(file) => file,
@@ -84,7 +78,7 @@ impl Journal {
         };
         let mut text = Vec::new();
         file.read_to_end(&mut text).map_err(system("reading", &path))?;
-        let Some((header, records, length)) = parse(&text, &path)? else {
+        let Some((header, records, length)) = parse(&text, &path, boot)? else {
             return Ok(None);
         };
         file.set_len(length).map_err(system("cutting off the torn end of", &path))?;
@@ -118,16 +112,16 @@ impl Journal {
         })
     }
 
-    /// Appends one record.
-    pub(crate) fn append(&mut self, record: &Record, durability: Durability) -> Result<(), JournalError> {
+    /// Appends one record. On return the system has it, and the disk where it must outlast the machine.
+    pub(crate) fn append(&mut self, record: &Record) -> Result<(), JournalError> {
         if self.broken {
             return Err(JournalError::Broken);
         }
         let text = line(record);
-        let written = self.file.write_all(text.as_bytes()).and_then(|()| match durability {
-            Durability::Synced => self.file.sync_data(),
-            Durability::Written => Ok(()),
-        });
+        let written = self
+            .file
+            .write_all(text.as_bytes())
+            .and_then(|()| if record.outlasts_the_machine() { self.file.sync_data() } else { Ok(()) });
         if let Err(source) = written {
             // A half-written line in the middle would make the whole file unreadable.
             self.broken = self.file.set_len(self.length).is_err();
@@ -169,7 +163,7 @@ fn decode<T: for<'de> Deserialize<'de>>(line: &[u8]) -> Option<T> {
 }
 
 /// Header, records, and how many bytes of the text are good. None: not even the header is whole.
-fn parse(text: &[u8], path: &Path) -> Result<Option<(Header, Vec<Record>, u64)>, JournalError> {
+fn parse(text: &[u8], path: &Path, boot: &str) -> Result<Option<(Header, Vec<Record>, u64)>, JournalError> {
     let mut lines = text.split_inclusive(|byte| *byte == b'\n').enumerate();
     let Some((_, first)) = lines.next() else {
         return Ok(None);
@@ -186,7 +180,7 @@ fn parse(text: &[u8], path: &Path) -> Result<Option<(Header, Vec<Record>, u64)>,
     while let Some((number, line)) = lines.next() {
         match whole::<Record>(line) {
             Some(record) => records.push(record),
-            None if lines.next().is_none() => break,
+            None if header.boot != boot || lines.next().is_none() => break,
             None => {
                 return Err(JournalError::Damaged { path: path.to_owned(), line: number + 1 });
             }

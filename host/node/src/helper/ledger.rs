@@ -122,6 +122,16 @@ pub(crate) enum Record {
     Renewed { backend: String, volume: String },
 }
 
+impl Record {
+    /// Whether it is true beyond the next start of the machine: what [`Ledger::after_reboot`] keeps.
+    pub(crate) fn outlasts_the_machine(&self) -> bool {
+        match self {
+            Self::Renew(_) | Self::Renewed { .. } => true,
+            Self::Put(_) | Self::Strike(_) | Self::Acknowledge { .. } | Self::Forget { .. } => false,
+        }
+    }
+}
+
 /// The state that all records so far add up to.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Ledger {

@@ -197,7 +197,7 @@ fn after_a_reboot_nothing_is_believed_and_nothing_touched() {
     wait(site.node.acknowledge(&caller, Some(shown))).unwrap();
     site.kill();
     let state = site.path("state");
-    let (_, header, records) = Journal::open(&state).unwrap().unwrap();
+    let (_, header, records) = Journal::open(&state, "any").unwrap().unwrap();
     let header = Header::new(header.next_id, "another start of the machine");
     Journal::create(&state, &header, &records).unwrap();
     let report = wait(site.node.respawn()).unwrap().unwrap();

@@ -3,7 +3,7 @@
 use std::fs::{self, File};
 
 use super::harness::{BACKEND, Site, call, code, is_root, request, run, wait, with};
-use crate::helper::journal::{Durability, Journal};
+use crate::helper::journal::Journal;
 use crate::helper::ledger::{FileId, Record, Renewal};
 use crate::{Access, ErrorCode, PathRole};
 
@@ -65,10 +65,10 @@ fn a_renewal_that_was_cut_off_is_done_again_before_the_first_mount() {
     site.kill();
     let metadata = fs::metadata(site.path("pool/v.img")).unwrap();
     let image = FileId { device: metadata.dev(), inode: metadata.ino() };
-    let (mut journal, _, _) = Journal::open(&site.path("state")).unwrap().unwrap();
+    let (mut journal, _, _) = Journal::open(&site.path("state"), "any").unwrap().unwrap();
     let (backend, volume) = (BACKEND.to_owned(), "v".to_owned());
     let begun = Record::Renew(Renewal { backend, volume, image });
-    journal.append(&begun, Durability::Synced).unwrap();
+    journal.append(&begun).unwrap();
     wait(site.node.respawn()).unwrap().unwrap();
     let mounted = wait(site.node.mount_device(&caller, request("v", &staging, "ext4")));
     assert_eq!(code(mounted), ErrorCode::Busy);

@@ -9,7 +9,6 @@ use std::fs::File;
 use rustix::mount::MountAttrFlags;
 
 use super::super::engine::Scope;
-use super::super::journal::Durability;
 use super::super::ledger::{Entry, Record, Renewal};
 use super::super::system::loops;
 use super::super::system::programs::{run, run_without_rights};
@@ -38,16 +37,14 @@ pub(crate) fn renew_uuid(scope: &Scope<'_>, file_system: &str) -> Result<(), Nod
         }
     };
     let key = scope.key();
-    scope.engine.write(Durability::Synced, |_| {
+    scope.engine.write(|_| {
         Record::Renew(Renewal { backend: key.backend.clone(), volume: key.volume.clone(), image: device.backing })
     })?;
     let place = scope.heavy();
     change(&device.path)?;
     drop(place);
     sync(&device.path)?;
-    scope
-        .engine
-        .write(Durability::Synced, |_| Record::Renewed { backend: key.backend.clone(), volume: key.volume.clone() })
+    scope.engine.write(|_| Record::Renewed { backend: key.backend.clone(), volume: key.volume.clone() })
 }
 
 fn check(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
