@@ -30,7 +30,8 @@ fn call<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
     work(&backend)
 }
 
-/// Does one call that must work, or say what is wrong, without the pool.
+/// Does one call that must work, or say what is wrong, without the pool; or one that begins with looking for an object,
+/// and asks whose pool it is where there is none (`pool/objects.rs`).
 fn call_without_pool<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
     work(&Backend::open(&Imports, &Sandbox)?)
 }
@@ -89,7 +90,7 @@ impl Identity for Local {
 
 impl Volumes for Local {
     fn create_volume(request: volumes::CreateVolumeRequest) -> Result<Volume> {
-        call(|backend| backend.create_volume(&request))
+        call_without_pool(|backend| backend.create_volume(&request))
     }
 
     fn delete_volume(request: volumes::DeleteVolumeRequest) -> Result<()> {
@@ -97,7 +98,7 @@ impl Volumes for Local {
     }
 
     fn validate_volume_capabilities(request: volumes::ValidateVolumeCapabilitiesRequest) -> Result<volumes::Verdict> {
-        call(|backend| backend.validate_volume(&request))
+        call_without_pool(|backend| backend.validate_volume(&request))
     }
 }
 
@@ -107,7 +108,7 @@ impl VolumeListing for Local {
     }
 
     fn get_volume(request: volume_listing::GetVolumeRequest) -> Result<volume_listing::VolumeEntry> {
-        call(|backend| backend.get_volume(&request))
+        call_without_pool(|backend| backend.get_volume(&request))
     }
 }
 
@@ -119,11 +120,11 @@ impl Capacity for Local {
 
 impl Attachment for Local {
     fn publish_volume(request: attachment::PublishVolumeRequest) -> Result<StringMap> {
-        call(|backend| backend.attach_volume(&request))
+        call_without_pool(|backend| backend.attach_volume(&request))
     }
 
     fn unpublish_volume(request: attachment::UnpublishVolumeRequest) -> Result<()> {
-        call(|backend| backend.detach_volume(&request))
+        call_without_pool(|backend| backend.detach_volume(&request))
     }
 }
 
@@ -221,7 +222,7 @@ impl NodeStaging for Local {
 
 impl NodeStats for Local {
     fn get_volume_stats(request: node_stats::GetVolumeStatsRequest) -> Result<node_stats::VolumeStats> {
-        call(|backend| backend.get_volume_stats(&request))
+        call_without_pool(|backend| backend.get_volume_stats(&request))
     }
 }
 

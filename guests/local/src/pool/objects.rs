@@ -1,7 +1,8 @@
 //! Finding objects by their ids.
 //!
 //! It reads records where they stand, because other hosts share the pool: an index may be behind,
-//! a record is not.
+//! a record is not. What is found needs no proof; that there is nothing is believed of a pool alone that is the right
+//! one and there, so that no call reads whose it is beforehand.
 
 use drivebay_sdk::{Error, Result};
 use serde::de::DeserializeOwned;
@@ -93,12 +94,12 @@ impl Backend<'_> {
 
     fn find<T: DeserializeOwned>(&self, section: Section, id: &str) -> Result<Option<T>> {
         if !ids::is_well_formed(id) {
-            return Ok(None);
+            return self.pool_id().map(|_| None);
         }
         match self.read_record(&self.record_file(section, id))? {
             Some(Ok(record)) => Ok(Some(record)),
             Some(Err(why)) => Err(self.unusable(section, id, &why.to_string())),
-            None => Ok(None),
+            None => self.pool_id().map(|_| None),
         }
     }
 

@@ -16,6 +16,7 @@ mod idle;
 mod jobs;
 mod life;
 mod lists;
+mod looks;
 mod model;
 mod replicas;
 mod requests;

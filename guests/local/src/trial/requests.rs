@@ -127,7 +127,7 @@ pub(crate) fn ephemeral(volume: &str, target: &str, context: &[(&str, &str)]) ->
 /// The calls that tests make most, by name.
 impl World {
     pub(crate) fn create(&self, request: &CreateVolumeRequest) -> Result<Volume> {
-        self.call(|backend| backend.create_volume(request))
+        self.look_up(|backend| backend.create_volume(request))
     }
 
     pub(crate) fn delete(&self, id: &str) -> Result<()> {

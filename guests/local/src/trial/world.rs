@@ -47,6 +47,8 @@ pub(crate) struct World {
     /// Steps until the process dies; none: it does not.
     pub(super) steps: Cell<Option<u32>>,
     pub(super) dead: Cell<bool>,
+    /// How often files and directories were read or looked for.
+    pub(crate) looks: Cell<u32>,
 }
 
 impl Pool {
@@ -95,6 +97,7 @@ impl World {
             patience: Cell::new(None),
             steps: Cell::new(None),
             dead: Cell::new(false),
+            looks: Cell::new(0),
         }
     }
 
@@ -107,6 +110,11 @@ impl World {
         let backend = Backend::open(self, self)?;
         backend.pool_id()?;
         work(&backend)
+    }
+
+    /// Does one call that begins with looking for an object.
+    pub(crate) fn look_up<T>(&self, work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
+        work(&Backend::open(self, self)?)
     }
 
     /// Lets the process die after so many steps.
@@ -150,6 +158,11 @@ impl World {
 
     pub(super) fn alive(&self) -> io::Result<()> {
         if self.dead.get() { Err(io::Error::other("the process is gone")) } else { Ok(()) }
+    }
+
+    fn look(&self) -> io::Result<()> {
+        self.looks.set(self.looks.get() + 1);
+        self.alive()
     }
 
     fn alive_or_unavailable(&self) -> Result<()> {
@@ -256,22 +269,22 @@ impl Memory for World {
 
 impl Disk for World {
     fn read(&self, path: &str) -> io::Result<Option<Vec<u8>>> {
-        self.alive()?;
+        self.look()?;
         Sandbox.read(path)
     }
 
     fn list(&self, path: &str) -> io::Result<Option<Vec<disk::Entry>>> {
-        self.alive()?;
+        self.look()?;
         Sandbox.list(path)
     }
 
     fn status(&self, path: &str) -> io::Result<Option<Status>> {
-        self.alive()?;
+        self.look()?;
         Sandbox.status(path)
     }
 
     fn read_link(&self, path: &str) -> io::Result<String> {
-        self.alive()?;
+        self.look()?;
         Sandbox.read_link(path)
     }
 

@@ -19,7 +19,6 @@ impl Backend<'_> {
     /// `attachment.publish-volume`. The node needs to know nothing from it.
     pub(crate) fn attach_volume(&self, request: &PublishVolumeRequest) -> Result<StringMap> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
         let mut volume = self.volume(&request.volume_id)?;
         if !self.settings.has_node(&request.node_id, self.host.node_id().as_deref()) {
             return Err(Error::not_found(format!("there is no node {:?}", request.node_id)));
@@ -34,6 +33,7 @@ impl Backend<'_> {
             // The record may be ahead of the index, if the call that wrote it was cut off.
             Decision::Standing => self.refresh_volume(&volume)?,
             Decision::Attach => {
+                self.open_index()?;
                 volume.attachments.push(wanted);
                 self.rewrite_volume(&volume)?;
             }
@@ -44,7 +44,6 @@ impl Backend<'_> {
     /// `attachment.unpublish-volume`.
     pub(crate) fn detach_volume(&self, request: &UnpublishVolumeRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
         let Some(mut volume) = self.find_volume(&request.volume_id)? else {
             return Ok(());
         };
@@ -56,6 +55,7 @@ impl Backend<'_> {
         if volume.attachments.len() == before {
             return self.refresh_volume(&volume);
         }
+        self.open_index()?;
         self.rewrite_volume(&volume)
     }
 

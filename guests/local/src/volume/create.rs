@@ -36,16 +36,22 @@ impl Backend<'_> {
     pub(crate) fn create_volume(&self, request: &CreateVolumeRequest) -> Result<Volume> {
         self.authorise(&request.secrets)?;
         let wish = Wish::read(request)?;
-        self.open_index()?;
-        let record = self.make_volume(Section::Volumes, &request.name, &wish)?;
+        // A repeated request reads a name and a record: nothing that it depends on stands in the index.
+        let record = match self.standing_volume(Section::Volumes, &request.name)? {
+            Some(volume) => self.same_volume(Section::Volumes, volume, &wish)?,
+            None => {
+                self.open_index()?;
+                self.make_volume(Section::Volumes, &request.name, &wish)?
+            }
+        };
         Ok(record.to_volume())
     }
 
-    /// Makes a volume under a name, or finds the one that has it. In the section of ephemeral volumes
+    /// Makes a volume under a name, or finds the one that has it; the index is open. In the section of ephemeral volumes
     /// the name is the id.
     pub(crate) fn make_volume(&self, section: Section, name: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
-        if let Some(id) = self.standing(section, name)? {
-            return self.same_volume(section, &id, wish);
+        if let Some(volume) = self.standing_volume(section, name)? {
+            return self.same_volume(section, volume, wish);
         }
         let model = wish.source.as_ref().map(|source| self.model(source)).transpose()?;
         if !self.settings.satisfies(wish.requirement) {
@@ -57,7 +63,10 @@ impl Backend<'_> {
         self.check_space(&plan, origin.as_ref())?;
         let id = (section == Section::Ephemeral).then_some(name);
         match self.claim(section, name, id)? {
-            Claim::Standing(id) => self.same_volume(section, &id, wish),
+            Claim::Standing(id) => {
+                let volume = self.find_volume_in(section, &id)?.ok_or_else(|| refusal::no_volume(&id))?;
+                self.same_volume(section, volume, wish)
+            }
             Claim::Fresh(draft) => self.build(&draft, &plan, wish, model.as_ref(), group),
             Claim::Resumed(draft) => {
                 self.clear_other_kind(Place { section, id: &draft.id }, &plan.content)?;
@@ -66,17 +75,23 @@ impl Backend<'_> {
         }
     }
 
+    /// The volume that exists under a client's name; none: there is none.
+    pub(crate) fn standing_volume(&self, section: Section, name: &str) -> Result<Option<VolumeRecord>> {
+        match self.read_record::<NameRecord>(&self.name_file(section, name))? {
+            Some(Ok(found)) => self.find_volume_in(section, &found.id),
+            _ => Ok(None),
+        }
+    }
+
     /// The id of what exists under a client's name; none: nothing does.
     pub(crate) fn standing(&self, section: Section, name: &str) -> Result<Option<String>> {
-        let found = self.read_record::<NameRecord>(&self.name_file(section, name))?;
-        match found {
+        match self.read_record::<NameRecord>(&self.name_file(section, name))? {
             Some(Ok(found)) if self.has_record(section, &found.id)? => Ok(Some(found.id)),
             _ => Ok(None),
         }
     }
 
-    fn same_volume(&self, section: Section, id: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
-        let volume = self.find_volume_in(section, id)?.ok_or_else(|| refusal::no_volume(id))?;
+    fn same_volume(&self, section: Section, volume: VolumeRecord, wish: &Wish<'_>) -> Result<VolumeRecord> {
         plan::check_same(&volume, wish, &self.settings)?;
         self.check_same_group(&volume, wish)?;
         let index = match section {
