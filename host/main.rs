@@ -3,7 +3,11 @@
 
 use drivebay_app::BuiltIn;
 
-static BUILT_IN: BuiltIn = BuiltIn { local: drivebay_guests::LOCAL, faulty: drivebay_guests::FAULTY };
+static BUILT_IN: BuiltIn = BuiltIn {
+    local: drivebay_guests::LOCAL,
+    #[cfg(feature = "drill")]
+    faulty: drivebay_guests::FAULTY,
+};
 
 fn main() -> std::process::ExitCode {
     drivebay_app::main(&BUILT_IN)

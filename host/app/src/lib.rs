@@ -12,5 +12,6 @@ pub struct BuiltIn {
     /// The reference backend, which `local` names.
     pub local: &'static [u8],
     /// The hostile one of `drivebay attack`.
+    #[cfg(feature = "drill")]
     pub faulty: &'static [u8],
 }

@@ -9,14 +9,13 @@ use clap::ValueEnum as _;
 use rustix::process::{Pid, Resource, Rlimit, Signal, kill_process, prlimit, test_kill_process_group};
 use tokio::process::{Child, Command};
 use tokio::time::{sleep, timeout};
-use tonic::transport::Channel;
+use tonic::transport::{Channel, Endpoint};
 
 use super::limits::Without;
 use super::network::Network;
 use super::place::Place;
 use super::times::LOOK;
-use crate::cli::call::connect;
-use crate::cli::part::ATTACKED;
+use crate::ATTACKED;
 use drivebay_proto::pb::csi::v1::ProbeRequest;
 use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
 
@@ -165,9 +164,10 @@ impl Process {
 /// # Errors
 /// When it is not served within so long.
 pub(super) async fn client(socket: &Path, patience: Duration) -> Result<Channel> {
+    let endpoint = Endpoint::from_shared(format!("unix://{}", socket.display()))?;
     let connected = timeout(patience, async {
         loop {
-            if let Ok(channel) = connect(socket).await
+            if let Ok(channel) = endpoint.connect().await
                 && IdentityClient::new(channel.clone()).probe(ProbeRequest {}).await.is_ok()
             {
                 return channel;

@@ -20,9 +20,9 @@ use super::process::{Process, client};
 use super::times::PATIENCE;
 
 /// How long the neighbour is looked at in peace: its p99 is one of some hundred calls of each kind.
-const PEACEFUL: Duration = Duration::from_secs(8);
+const PEACEFUL: Duration = Duration::from_secs(4);
 /// How long each kind of work goes on.
-const EACH: Duration = Duration::from_secs(3);
+const EACH: Duration = Duration::from_secs(1);
 /// How often it is measured anew where it was more: whatever else runs on a machine makes it worse, and nothing better.
 const TRIES: usize = 3;
 

@@ -26,7 +26,7 @@ fn what_contains_an_attack_has_a_switch_or_a_reason_why_not() {
 /// The page says which attack tests which limit: a row's attacks are contained by a limit of that row.
 #[test]
 fn the_page_on_security_names_attacks_and_what_contains_them() {
-    let page = include_str!("../../../../../SECURITY.md");
+    let page = include_str!("../../../SECURITY.md");
     let table = page.split("\n## Limits\n").nth(1).unwrap().split("\n## ").next().unwrap();
     let rows: Vec<Vec<_>> =
         table.lines().filter(|line| line.starts_with('|')).map(|line| line.split('|').collect()).collect();

@@ -2,7 +2,8 @@
 //! show that the defence is what contains an attack. Owns that one word and no defence.
 //!
 //! No configuration, variable or command of a person's leads here: the word is given once, before anything is served,
-//! by a part of the program that serves nothing but a stage of that command's (`cli/part.rs`).
+//! by a part of the program that serves nothing but a stage of that command's (`cli/part.rs`). A program without the
+//! feature `drill` has no such part, and nothing in it gives the word.
 
 use std::sync::OnceLock;
 

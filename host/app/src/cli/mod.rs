@@ -2,6 +2,7 @@
 //! exit statuses: 0 done, 1 the thing asked for failed, 2 wrong usage or configuration.
 
 mod admin;
+#[cfg(feature = "drill")]
 mod attack;
 mod call;
 mod check;
@@ -95,6 +96,7 @@ enum Command {
     /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
     Conform(Box<drivebay_conformance::Args>),
     /// Try what hostile backends can do to a host of this program.
+    #[cfg(feature = "drill")]
     Attack(attack::Args),
     /// Tell how the backends of a running host are.
     Status(admin::status::Args),
@@ -130,6 +132,7 @@ pub fn main(built_in: &'static BuiltIn) -> ExitCode {
 }
 
 /// Serves a configuration as `serve --config` does.
+#[cfg(feature = "drill")]
 pub(crate) fn serve_configured(config: &std::path::Path, built_in: &'static BuiltIn) -> ExitCode {
     let words = [OsStr::new("drivebay"), OsStr::new("serve"), OsStr::new("--config"), config.as_os_str()];
     begin(Cli::parse_from(words), built_in)
@@ -147,6 +150,7 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args, built_in.local).into(),
         Command::Conform(args) => conform::run(&args).into(),
+        #[cfg(feature = "drill")]
         Command::Attack(args) => attack::run(&args, built_in.faulty).into(),
         Command::Status(args) => admin::status::run(&args).into(),
         Command::History(args) => admin::history::run(&args).into(),

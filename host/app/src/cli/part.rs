@@ -2,23 +2,29 @@
 //! person types. Owns those words' arguments; what the parts do is theirs. They hear everything on their command
 //! line and on inherited descriptors, and have no log.
 
-use std::path::{Path, PathBuf};
+#[cfg(feature = "drill")]
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 
 use drivebay_confine::Bounds;
 use drivebay_node as node;
+#[cfg(feature = "drill")]
 use drivebay_observe::drill::{self, Defence};
 use drivebay_sandbox::compiling;
 
 use crate::BuiltIn;
 use crate::host::read_permissions;
 
-/// The word for a host that `attack` starts, one defence left away.
-pub(crate) const ATTACKED: &str = "attacked-host";
-/// What the directory of a stage is called, in the system's directory for temporary files.
-pub(crate) const STAGE: &str = "drivebay-attack-";
+/// The words that name the parts.
+const WORDS: &[&str] = &[
+    compiling::SUBCOMMAND,
+    node::LAUNCHER_SUBCOMMAND,
+    node::HELPER_SUBCOMMAND,
+    #[cfg(feature = "drill")]
+    drivebay_attack::ATTACKED,
+];
 
 #[derive(Debug, Parser)]
 struct Order {
@@ -46,7 +52,8 @@ enum Part {
         waits: bool,
     },
     /// Serves a stage of `attack` without one of the defences.
-    #[command(name = ATTACKED)]
+    #[cfg(feature = "drill")]
+    #[command(name = drivebay_attack::ATTACKED)]
     AttackedHost {
         /// What is left away.
         without: Defence,
@@ -71,32 +78,24 @@ enum Part {
 
 /// Runs the part that this process was started for, to its end; none: it was started for something else. Every
 /// program that holds a host calls it before all else, because the host starts that program for its parts.
+#[cfg_attr(not(feature = "drill"), expect(unused_variables, reason = "only a host that is attacked serves from here"))]
 pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
     let word = std::env::args_os().nth(1)?;
-    let words = [compiling::SUBCOMMAND, node::LAUNCHER_SUBCOMMAND, node::HELPER_SUBCOMMAND, ATTACKED];
-    if !words.iter().any(|part| word == *part) {
+    if !WORDS.iter().any(|part| word == *part) {
         return None;
     }
     Some(match Order::parse().part {
         Part::Compiler { engine, memory, cpu, output, threads, waits } => {
             compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output, waits }, threads })
         }
-        Part::AttackedHost { without, config } if is_stage(&config) => {
+        #[cfg(feature = "drill")]
+        Part::AttackedHost { without, config } if drivebay_attack::is_stage(&config) => {
             drill::leave_away(without);
             super::serve_configured(&config, built_in)
         }
+        #[cfg(feature = "drill")]
         Part::AttackedHost { .. } => super::Exit::Usage.into(),
         Part::NodeLauncher { descriptor } => node::launcher_main(descriptor),
         Part::NodeHelper { descriptor, mandate } => node::helper_main(descriptor, mandate, read_permissions),
-    })
-}
-
-/// Whether a configuration lies in a stage, which holds nobody's volumes: `attack` makes and removes it.
-fn is_stage(config: &Path) -> bool {
-    let stage = std::fs::canonicalize(config).ok().and_then(|path| Some(path.parent()?.parent()?.to_owned()));
-    let temporary = std::fs::canonicalize(std::env::temp_dir()).ok();
-    stage.is_some_and(|stage| {
-        let name = stage.file_name().unwrap_or_default().to_string_lossy();
-        name.starts_with(STAGE) && stage.parent() == temporary.as_deref()
     })
 }
