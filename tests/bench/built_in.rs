@@ -2,4 +2,8 @@
 
 use drivebay_app::BuiltIn;
 
-pub(crate) static BUILT_IN: BuiltIn = BuiltIn { local: drivebay_guests::LOCAL, faulty: drivebay_guests::FAULTY };
+pub(crate) static BUILT_IN: BuiltIn = BuiltIn {
+    local: drivebay_guests::LOCAL,
+    #[cfg(feature = "drill")]
+    faulty: drivebay_guests::FAULTY,
+};

@@ -57,7 +57,7 @@ pub(crate) fn run(args: &Args, guest: &'static [u8]) -> Exit {
         }
     };
     let played = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
-        let played = runtime.block_on(play(&plan, guest, asked_to_stop()));
+        let played = runtime.block_on(async { play(&plan, guest, asked_to_stop()).await });
         // Who writes to what is frozen for good is not waited for.
         runtime.shutdown_background();
         played
