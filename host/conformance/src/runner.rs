@@ -144,7 +144,7 @@ async fn one(desk: &Desk, rule: Rule, code: &'static Code) -> Verdict {
             .unwrap_or_else(|_| Err(Stop::Fail(format!("it did not end within {limit:?}"), None))),
     };
     let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let made = std::mem::take(&mut *lock(&scene.undo));
+    let made = lock(&scene.notes).take();
     let left_behind = trial::undo_all(desk, made).await;
     let at = match &outcome {
         Err(Stop::Fail(_, at) | Stop::Differs(_, at) | Stop::Blocked(_, at)) => *at,

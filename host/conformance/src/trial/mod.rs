@@ -4,6 +4,7 @@
 mod ambient;
 mod answer;
 mod making;
+mod notes;
 mod place;
 mod remove;
 mod undo;
@@ -22,6 +23,7 @@ use tonic::transport::Channel;
 pub(crate) use ambient::{Ambient, Finding, RULES as AMBIENT};
 pub(crate) use answer::{Answer, Got};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
+pub(crate) use notes::Notes;
 pub(crate) use remove::undo_all;
 pub(crate) use undo::Undo;
 
@@ -30,6 +32,8 @@ pub(crate) use crate::outcome::{Outcome, Stop};
 use crate::ending::Ending;
 use crate::exchange::{Exchange, Words};
 use crate::site::{self, Site, Socket};
+use crate::wire::proto::csi::v1::GetPluginInfoRequest;
+use crate::wire::proto::identity::GetIdentityRequest;
 use crate::wire::{self, Rpc, Side};
 use crate::with::With;
 
@@ -59,7 +63,7 @@ impl Desk {
 #[derive(Debug, Default)]
 pub(crate) struct Scene {
     pub(crate) exchanges: Mutex<Vec<Exchange>>,
-    pub(crate) undo: Mutex<Vec<Undo>>,
+    pub(crate) notes: Mutex<Notes>,
 }
 
 /// Locks what no code can leave half-changed.
@@ -207,7 +211,7 @@ impl<'r> Trial<'r> {
         match sent {
             Ok(messages) => {
                 let at = self.keep::<R>(body, Ok(&messages));
-                self.settle_call(&request as &dyn Any);
+                self.settle_call(token, &request as &dyn Any);
                 Ok((messages, at))
             }
             Err(status) => {
@@ -306,6 +310,10 @@ impl<'r> Trial<'r> {
                 return;
             }
         }
+        // A busy driver may not have come to them yet, and would take up the last of them after everything was
+        // removed. Requests on one connection are taken in their order, so an answer to a later one says that it has.
+        let who = if R::SIDE == Side::Addons { GetIdentityRequest::PATH } else { GetPluginInfoRequest::PATH };
+        let _ = wire::send(own, who, Bytes::new(), self.with().deadline).await;
     }
 
     /// A number that no other object of this run has.

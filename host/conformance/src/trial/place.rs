@@ -1,6 +1,8 @@
 //! The place where something is to be removed, and the calls there. They are no part of what a rule did: no exchange
 //! is kept of them, and nothing that they make is noted.
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use prost::Message;
 use tonic::Code;
@@ -15,6 +17,8 @@ pub(super) struct Place<'d> {
     pub(super) desk: &'d Desk,
     pub(super) site: usize,
     pub(super) node: usize,
+    /// How long a removal is repeated.
+    pub(super) within: Duration,
 }
 
 impl Place<'_> {
@@ -46,7 +50,7 @@ pub(super) async fn peer_of(
     source: Option<r::ReplicationSource>,
 ) -> Option<r::replication_destination::Type> {
     desk.sites.get(1)?;
-    let at = Place { desk, site: 0, node: 0 };
+    let at = Place { desk, site: 0, node: 0, within: Duration::ZERO };
     let mut pause = Pause::new(desk.with.patience);
     loop {
         let request =

@@ -15,34 +15,36 @@ use crate::wire::proto::replication as r;
 use crate::wire::proto::{fence, volumegroup};
 use crate::wire::{self, Rpc};
 
-/// Removing is repeated no longer than this for one object.
-const REMOVE_WITHIN: Duration = Duration::from_secs(5);
+/// How long the removal of one object is repeated, the first time and the second.
+const ROUNDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 
 /// Removes everything that a rule made; what is still there is told.
+///
+/// When something is refused, what was removed already is removed once more: a call that nobody waited for may have
+/// ended after the removal, and then its work is in the way.
 pub(crate) async fn undo_all(desk: &Desk, list: Vec<Undo>) -> Vec<String> {
-    let mut rest: Vec<Undo> = list.into_iter().rev().collect();
-    let mut left = Vec::new();
-    for _ in 0..2 {
-        left.clear();
-        let mut again = Vec::new();
-        for undo in rest {
+    let mut list: Vec<(Undo, Option<String>)> = list.into_iter().map(|undo| (undo, None)).collect();
+    for (round, within) in ROUNDS.into_iter().enumerate() {
+        for (undo, left) in &mut list {
+            if round > 0 && left.is_none() && undo.what.is_in_doubt() {
+                continue;
+            }
             let done = tokio::select! {
                 biased;
                 why = desk.ending.of_removing() => Err(format!("{}: {why}", desk.words.mask(&undo.words()))),
-                done = undo_one(desk, &undo) => done,
+                done = undo_one(desk, undo, within) => done,
             };
-            if let Err(why) = done {
-                left.push(why);
-                again.push(undo);
-            }
+            *left = done.err();
         }
-        rest = again;
+        if list.iter().all(|(_, left)| left.is_none()) {
+            break;
+        }
     }
-    left
+    list.into_iter().filter_map(|(_, left)| left).collect()
 }
 
-async fn undo_one(desk: &Desk, undo: &Undo) -> Result<(), String> {
-    let at = Place { desk, site: undo.site, node: undo.node };
+async fn undo_one(desk: &Desk, undo: &Undo, within: Duration) -> Result<(), String> {
+    let at = Place { desk, site: undo.site, node: undo.node, within };
     match &undo.what {
         What::VolumeInDoubt(request) => match at.ask_again((**request).clone()).await {
             Ok(reply) => at.volume(reply.volume.unwrap_or_default().volume_id).await,
@@ -104,7 +106,7 @@ impl Place<'_> {
 
     /// Repeats a removal while something else may still be in its way.
     async fn remove<R: Rpc>(self, request: R) -> Result<(), String> {
-        let mut pause = Pause::new(self.desk.with.patience.min(REMOVE_WITHIN));
+        let mut pause = Pause::new(self.desk.with.patience.min(self.within));
         loop {
             match self.ask(request.clone()).await {
                 Ok(_) | Err(Code::NotFound | Code::Unimplemented) => return Ok(()),

@@ -1,5 +1,5 @@
-//! What a rule made and must be removed again. Every making call is noted before it is sent, because
-//! an answer may be lost; a call that was refused for certain is taken off the list again.
+//! What calls make and take away, read from their requests and answers. The list of it is `notes`; how it is removed
+//! again is `remove`.
 
 use std::any::Any;
 
@@ -41,7 +41,7 @@ pub(super) enum What {
 
 impl What {
     /// Whether its id comes with the answer only.
-    const fn is_in_doubt(&self) -> bool {
+    pub(super) const fn is_in_doubt(&self) -> bool {
         matches!(
             self,
             Self::VolumeInDoubt(_) | Self::SnapshotInDoubt(_) | Self::GroupSnapshotInDoubt(_) | Self::GroupInDoubt(_)
@@ -146,43 +146,34 @@ impl Trial<'_> {
     /// Notes what a request would make; the answer says what to take off again.
     pub(super) fn note(&self, request: &dyn Any) -> Option<Undo> {
         let undo = Undo { site: self.site, node: self.node, what: made_by(request)? };
-        let mut list = lock(&self.scene.undo);
-        if list.contains(&undo) {
-            return None;
-        }
-        list.push(undo.clone());
+        lock(&self.scene.notes).begin(undo.clone());
         Some(undo)
     }
 
-    /// The call answered OK. What it removed needs no removing any more; what it made does, even where
-    /// the same call, made at the same time, was refused and has taken the note with it.
-    pub(super) fn settle_call(&self, request: &dyn Any) {
-        if made_by(request).is_some_and(|what| !what.is_in_doubt()) {
-            self.note(request);
+    /// The call answered OK: what it removed needs no removing any more, what it made does.
+    pub(super) fn settle_call(&self, token: Option<Undo>, request: &dyn Any) {
+        let mut notes = lock(&self.scene.notes);
+        if let Some(token) = token.filter(|token| !token.what.is_in_doubt()) {
+            notes.made(token);
         }
-        lock(&self.scene.undo).retain(|undo| !(undo.site == self.site && removed_by(request, &undo.what)));
+        notes.removed(|undo| undo.site == self.site && removed_by(request, &undo.what));
     }
 
     /// The call was refused.
     pub(super) fn settle_refused(&self, token: Option<Undo>, code: Code) {
         if let Some(token) = token.filter(|_| !is_open(code)) {
-            lock(&self.scene.undo).retain(|undo| *undo != token);
+            lock(&self.scene.notes).refused(&token);
         }
     }
 
     /// The answer names what was made in doubt before.
     pub(super) fn settle<R: Rpc>(&self, request: &R, reply: Option<&R::Reply>) {
         let named = reply.and_then(|reply| named_by(reply as &dyn Any));
-        let Some(named) = named else { return };
+        let Some(what) = named else { return };
         let mut filled = request.clone();
         self.fill_secrets(&mut filled);
         let doubt = made_by(&filled as &dyn Any);
-        let mut list = lock(&self.scene.undo);
-        list.retain(|undo| !(undo.site == self.site && Some(&undo.what) == doubt.as_ref()));
-        let undo = Undo { site: self.site, node: self.node, what: named };
-        if !list.contains(&undo) {
-            list.push(undo);
-        }
+        lock(&self.scene.notes).named(doubt.as_ref(), Undo { site: self.site, node: self.node, what });
     }
 
     /// Before replication ends: what its copy at the other site is called, so that it can be removed.
@@ -190,15 +181,11 @@ impl Trial<'_> {
         let Some(it) = (request as &dyn Any).downcast_ref::<r::DisableVolumeReplicationRequest>() else { return };
         let source = whole_source(it.replication_source.as_ref(), &it.volume_id);
         let known = |undo: &Undo| matches!(&undo.what, What::Replication(known, _) if *known == source);
-        if self.site != 0 || !lock(&self.scene.undo).iter().any(known) {
+        if self.site != 0 || !lock(&self.scene.notes).has(known) {
             return;
         }
         if let Some(copy) = peer_of(self.desk, source).await {
-            let undo = Undo { site: 1, node: 0, what: What::PeerCopy(copy) };
-            let mut list = lock(&self.scene.undo);
-            if !list.contains(&undo) {
-                list.insert(0, undo);
-            }
+            lock(&self.scene.notes).last(Undo { site: 1, node: 0, what: What::PeerCopy(copy) });
         }
     }
 }
