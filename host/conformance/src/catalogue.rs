@@ -1,11 +1,15 @@
-//! The table of rules: id, sentence, source, class, whether a socket shows it, in which layouts it
-//! runs and which inputs it needs. It holds no code of a rule; the table is a file of its own, so
-//! that people can review it and a second implementation can be written from it.
+//! The table of rules: id, sentence, source, class, the specification's sentence that it stands on, whether a socket
+//! shows it, in which layouts it runs and which inputs it needs. It holds no code of a rule; the table is a file of its
+//! own, so that people can review it and a second implementation can be written from it.
+
+mod sentence;
 
 use std::fmt;
 use std::str::FromStr;
 
 use serde::Serialize;
+
+pub use sentence::{Sentence, Strength};
 
 static TABLE: &str = include_str!("../rules.tsv");
 
@@ -120,6 +124,8 @@ pub struct Rule {
     pub source: &'static str,
     /// How it is founded.
     pub class: Class,
+    /// The specification's sentence below it; a decision has none.
+    pub stands_on: Option<Sentence>,
     /// Why a socket does not show it, where that is so.
     pub unobservable: Option<&'static str>,
     /// Words for where it runs: layouts, `all`, or `controller` (all but node-only).
@@ -129,6 +135,11 @@ pub struct Rule {
 }
 
 impl Rule {
+    /// Whether the specifications demand what it says; otherwise they advise it, allow it, or are silent.
+    pub fn is_demanded(&self) -> bool {
+        self.stands_on.is_some_and(|it| it.strength == Strength::Must)
+    }
+
     /// Whether the rule is for a driver in these layouts.
     pub fn runs_in(&self, layouts: &[Layout]) -> bool {
         self.layouts.iter().any(|word| match *word {
@@ -153,13 +164,17 @@ fn row(line: &'static str) -> Option<Rule> {
         "D" => Class::Decision,
         _ => return None,
     };
+    let stands_on = match cells.next()? {
+        "-" => None,
+        key => Some(sentence::all().find(|(known, _)| *known == key)?.1),
+    };
     let unobservable = match cells.next()? {
         "yes" => None,
         other => Some(other.strip_prefix("no: ")?),
     };
     let layouts = cells.next()?.split(", ").filter(|word| *word != "-").collect();
     let inputs = cells.next()?;
-    cells.next().is_none().then_some(Rule { id, sentence, source, class, unobservable, layouts, inputs })
+    cells.next().is_none().then_some(Rule { id, sentence, source, class, stands_on, unobservable, layouts, inputs })
 }
 
 /// What `--only` chose.

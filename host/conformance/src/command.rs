@@ -7,8 +7,9 @@ use std::path::Path;
 use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
+use crate::args::Form;
 use crate::catalogue::{Rule, rules};
-use crate::{Args, Wish, With, judge, report};
+use crate::{Args, Report, Wish, With, judge, report};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,20 +45,21 @@ pub async fn run(args: &Args) -> Exit {
 
 fn listed(args: &Args) -> Result<Exit, String> {
     let chosen: Vec<Rule> = rules().into_iter().filter(|rule| args.choice().has(rule.id)).collect();
-    let text = if args.json { json(&chosen)? } else { report::list(&chosen) };
+    let text = if args.form() == Form::Json { json(&chosen)? } else { report::list(&chosen) };
     print(&text)?;
     Ok(Exit::Good)
 }
 
 async fn judged(args: &Args) -> Result<Exit, String> {
-    let with = read(args.with.as_deref())?;
+    let mut with = read(args.with.as_deref())?;
+    with.strict |= args.strict;
     let (telling, wished) = watch::channel(Wish::GoOn);
     let mut interrupts = Interrupts::new()?;
     let (sites, choice) = (args.sites()?, args.choice());
     let told = |line: &str| drop(writeln!(io::stderr().lock(), "{line}"));
     let judging = judge(&sites, with, &choice, wished, &told);
     let mut judging = std::pin::pin!(judging);
-    let report = loop {
+    let mut report = loop {
         tokio::select! {
             report = &mut judging => break report?,
             () = interrupts.next() => {
@@ -67,11 +69,20 @@ async fn judged(args: &Args) -> Result<Exit, String> {
             }
         }
     };
+    report.again = args.again();
     if let Some(file) = &args.junit {
         std::fs::write(file, report::junit(&report)).map_err(|e| format!("{}: {e}", file.display()))?;
     }
-    print(&if args.json { json(&report)? } else { report::text(&report) })?;
+    print(&written(&report, args.form())?)?;
     Ok(if report.is_good() { Exit::Good } else { Exit::Broken })
+}
+
+fn written(report: &Report, form: Form) -> Result<String, String> {
+    Ok(match form {
+        Form::Text => report::text(report),
+        Form::Json => json(report)?,
+        Form::Html => report::html(report),
+    })
 }
 
 const fn words(wish: Wish) -> &'static str {

@@ -21,7 +21,7 @@ use std::sync::Mutex;
 use std::sync::atomic::AtomicU64;
 
 pub use args::Args;
-pub use catalogue::{Choice, Class, Id, Layout, Rule, rules};
+pub use catalogue::{Choice, Class, Id, Layout, Rule, Sentence, Strength, rules};
 pub use command::{Exit, run};
 pub use ending::Wish;
 pub use exchange::Shown;

@@ -22,6 +22,8 @@ pub enum Kind {
     Pass,
     /// The driver breaks it.
     Fail,
+    /// The driver does otherwise than the specifications advise or allow.
+    Advice,
     /// A decision that the driver takes otherwise.
     Differs,
     /// It is not for this driver, or an input is missing.
@@ -111,7 +113,7 @@ pub(crate) async fn run(desk: &Desk, plan: Vec<(Rule, Step)>, told: &mut dyn FnM
     }
     for (place, rule, step) in rest {
         let verdict = match step {
-            Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned()))),
+            Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned())), desk.with.strict),
             _ => ambient(desk, rule),
         };
         told(&verdict);
@@ -152,15 +154,14 @@ async fn one(desk: &Desk, rule: Rule, code: &'static Code) -> Verdict {
     };
     let exchanges = lock(&scene.exchanges);
     let shown = at.and_then(|at| exchanges.get(at)).map(|exchange| desk.words.show(exchange));
-    let base = verdict(rule, outcome);
+    let base = verdict(rule, outcome, desk.with.strict);
     Verdict { exchange: shown, millis, left_behind, reason: base.reason.map(|it| desk.words.mask(&it)), ..base }
 }
 
-fn verdict(rule: Rule, outcome: trial::Outcome) -> Verdict {
+fn verdict(rule: Rule, outcome: trial::Outcome, is_strict: bool) -> Verdict {
     let (result, reason) = match outcome {
         Ok(()) => (Kind::Pass, None),
-        Err(Stop::Fail(why, _)) if rule.class == Class::Decision => (Kind::Differs, Some(why)),
-        Err(Stop::Fail(why, _)) => (Kind::Fail, Some(why)),
+        Err(Stop::Fail(why, _)) => (broken(&rule, is_strict), Some(why)),
         Err(Stop::Differs(why, _)) => (Kind::Differs, Some(why)),
         Err(Stop::Skip(why)) => (Kind::Skip, Some(why)),
         Err(Stop::Blocked(why, _)) => (Kind::Blocked, Some(why)),
@@ -168,22 +169,31 @@ fn verdict(rule: Rule, outcome: trial::Outcome) -> Verdict {
     Verdict { rule, result, reason, exchange: None, millis: 0, left_behind: Vec::new() }
 }
 
+/// What it means that a driver does otherwise than a rule says.
+fn broken(rule: &Rule, is_strict: bool) -> Kind {
+    match rule.class {
+        Class::Decision => Kind::Differs,
+        _ if is_strict || rule.is_demanded() => Kind::Fail,
+        _ => Kind::Advice,
+    }
+}
+
 /// Judges a rule from what the run saw.
 fn ambient(desk: &Desk, rule: Rule) -> Verdict {
     let seen = lock(&desk.ambient);
-    let id = rule.id;
+    let (id, is_strict) = (rule.id, desk.with.strict);
     if id == "X-121" && desk.with.secrets.is_empty() {
-        return verdict(rule, Err(Stop::Skip("--with gives no secrets".to_owned())));
+        return verdict(rule, Err(Stop::Skip("--with gives no secrets".to_owned())), is_strict);
     }
     match seen.finding(id) {
         Some(Finding { why, count, exchange }) => {
             let why = format!("{} of {}: {}", count, seen.looked(id), desk.words.mask(why));
-            Verdict { exchange: exchange.clone(), ..verdict(rule, Err(Stop::Fail(why, None))) }
+            Verdict { exchange: exchange.clone(), ..verdict(rule, Err(Stop::Fail(why, None)), is_strict) }
         }
         None if seen.looked(id) == 0 => {
-            verdict(rule, Err(Stop::Skip("no answer of this kind came in the run".to_owned())))
+            verdict(rule, Err(Stop::Skip("no answer of this kind came in the run".to_owned())), is_strict)
         }
-        None => verdict(rule, Ok(())),
+        None => verdict(rule, Ok(()), is_strict),
     }
 }
 

@@ -42,6 +42,8 @@ pub struct With {
     pub patience: Duration,
     /// How many rules run at once.
     pub parallel: usize,
+    /// Whether what the specifications only advise or allow is demanded.
+    pub strict: bool,
 }
 
 impl Default for With {
@@ -60,6 +62,7 @@ impl Default for With {
             deadline: Duration::from_secs(10),
             patience: Duration::from_secs(10),
             parallel: 8,
+            strict: false,
         }
     }
 }

@@ -126,7 +126,8 @@ fn layout_of(rule: &Rule) -> &'static str {
 
 /// The rules that a run finds fault with. A rule that could not be judged finds none.
 fn found(report: &Report) -> BTreeMap<&'static str, String> {
-    let faults = report.rules.iter().filter(|it| matches!(it.result, Kind::Fail | Kind::Differs));
+    let is_fault = |kind| matches!(kind, Kind::Fail | Kind::Advice | Kind::Differs);
+    let faults = report.rules.iter().filter(|it| is_fault(it.result));
     faults.map(|it| (it.rule.id, it.reason.clone().unwrap_or_default())).collect()
 }
 

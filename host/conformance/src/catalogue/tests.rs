@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{Choice, Id, Layout, TABLE, rules};
+use super::{Choice, Class, Id, Layout, TABLE, rules, sentence};
 use crate::rules::all;
 use crate::trial::AMBIENT;
 
@@ -30,6 +30,25 @@ fn ids_are_ids_and_each_stands_once() {
         let id: Id = rule.id.parse().unwrap();
         assert!(seen.insert(id), "{} stands twice", rule.id);
         assert!(!rule.sentence.is_empty() && !rule.source.is_empty(), "{}", rule.id);
+    }
+}
+
+#[test]
+fn every_rule_but_a_decision_stands_on_a_sentence() {
+    for rule in rules() {
+        assert_eq!(rule.stands_on.is_none(), rule.class == Class::Decision, "{}", rule.id);
+    }
+}
+
+#[test]
+fn every_sentence_can_be_read_stands_once_and_carries_a_rule() {
+    let keys: BTreeSet<_> = sentence::all().map(|(key, _)| key).collect();
+    assert_eq!(keys.len(), sentence::rows());
+    let used: BTreeSet<_> = TABLE.lines().skip(1).filter_map(|line| line.split('\t').nth(4)).collect();
+    let idle: Vec<_> = keys.difference(&used).collect();
+    assert!(idle.is_empty(), "no rule stands on {idle:?}");
+    for (key, sentence) in sentence::all() {
+        assert!(!sentence.section.is_empty() && sentence.text.ends_with(['.', ')']), "{key}");
     }
 }
 

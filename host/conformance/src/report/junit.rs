@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
+use super::{Report, escape, finding, text};
 use crate::runner::{Kind, Verdict};
 
 /// The whole run.
@@ -21,46 +21,30 @@ pub(crate) fn junit(report: &Report) -> String {
         seconds(total)
     );
     for it in &report.rules {
-        case(&mut out, it);
+        case(&mut out, it, &report.again);
     }
     out.push_str("</testsuite>\n");
     out
 }
 
-fn case(out: &mut String, it: &Verdict) {
+fn case(out: &mut String, it: &Verdict, again: &str) {
     let family = it.rule.id.split('-').next().unwrap_or_default();
     let name = escape(&format!("{} {}", it.rule.id, it.rule.sentence));
     let _ = write!(out, "  <testcase classname=\"conform.{family}\" name=\"{name}\" time=\"{}\">", seconds(it.millis));
     let reason = escape(it.reason.as_deref().unwrap_or_default());
-    let detail = it.exchange.as_ref().and_then(|shown| serde_json::to_string_pretty(shown).ok());
-    let detail = escape(&detail.unwrap_or_default());
+    let lines = finding::about(it, again).into_iter().chain(finding::exchange(it));
+    let detail: Vec<_> = lines.map(|(name, words)| format!("{name}: {words}")).collect();
+    let detail = escape(&detail.join("\n"));
     match it.result {
         Kind::Pass => {}
         Kind::Fail => drop(write!(out, "<failure message=\"{reason}\">{detail}</failure>")),
         Kind::Blocked => drop(write!(out, "<error message=\"{reason}\">{detail}</error>")),
         Kind::Skip => drop(write!(out, "<skipped message=\"{reason}\"/>")),
-        Kind::Differs => drop(write!(out, "<system-out>differs: {reason} {detail}</system-out>")),
+        Kind::Advice | Kind::Differs => drop(write!(out, "<system-out>{}: {detail}</system-out>", text::word(it))),
     }
     out.push_str("</testcase>\n");
 }
 
 fn seconds(millis: u64) -> String {
     format!("{}.{:03}", millis / 1000, millis % 1000)
-}
-
-/// Text for XML: marks replaced, and what XML 1.0 cannot hold left out.
-fn escape(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            '"' => out.push_str("&quot;"),
-            '\n' | '\t' => out.push(c),
-            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
-            c => out.push(c),
-        }
-    }
-    out
 }

@@ -1,8 +1,11 @@
-//! The run in words: for people, as JSON, as `JUnit`'s XML. It decides nothing.
+//! The run in words: for people as text and as a page, as JSON, as `JUnit`'s XML. It decides nothing.
 
+mod finding;
+mod html;
 mod junit;
 mod text;
 
+pub(crate) use html::html;
 pub(crate) use junit::junit;
 pub(crate) use text::{line, list, text};
 
@@ -18,6 +21,8 @@ pub struct Report {
     pub driver: String,
     /// What was found of how it is deployed.
     pub layouts: Vec<Layout>,
+    /// The command that judges the driver again; `--only` and an id make it that rule alone.
+    pub again: String,
     /// Every chosen rule.
     pub rules: Vec<Verdict>,
     /// How many ended how.
@@ -34,6 +39,8 @@ pub struct Summary {
     pub pass: usize,
     /// Broken.
     pub fail: usize,
+    /// Done otherwise than is advised or allowed.
+    pub advice: usize,
     /// Decided otherwise.
     pub differs: usize,
     /// Not for this driver.
@@ -51,12 +58,13 @@ impl Report {
         let summary = Summary {
             pass: count(Kind::Pass),
             fail: count(Kind::Fail),
+            advice: count(Kind::Advice),
             differs: count(Kind::Differs),
             skip: count(Kind::Skip),
             blocked: count(Kind::Blocked),
             left_behind: rules.iter().map(|it| it.left_behind.len()).sum(),
         };
-        Self { driver, layouts, rules, summary, ended_early: None }
+        Self { driver, layouts, again: String::new(), rules, summary, ended_early: None }
     }
 
     /// Whether nothing is broken, nothing was left unjudged for want of what it needs or of time, and
@@ -67,6 +75,23 @@ impl Report {
             && self.summary.blocked == 0
             && self.summary.left_behind == 0
     }
+}
+
+/// Text for XML and HTML: marks replaced, and what XML 1.0 cannot hold left out.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\n' | '\t' => out.push(c),
+            c if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => out.push('\u{fffd}'),
+            c => out.push(c),
+        }
+    }
+    out
 }
 
 #[cfg(test)]

@@ -2,14 +2,18 @@
 
 use std::fmt::Write as _;
 
-use super::Report;
-use crate::catalogue::{Class, Rule};
+use super::{Report, finding};
+use crate::catalogue::{Class, Rule, Strength};
 use crate::runner::{Kind, Verdict};
 
-const fn word(kind: Kind) -> &'static str {
-    match kind {
+/// How a rule ended. What is only advised or allowed is called so.
+pub(super) fn word(it: &Verdict) -> &'static str {
+    match it.result {
         Kind::Pass => "pass",
         Kind::Fail => "FAIL",
+        Kind::Advice => {
+            it.rule.stands_on.map_or("should", |on| if on.strength == Strength::May { "may" } else { "should" })
+        }
         Kind::Differs => "differs",
         Kind::Skip => "skip",
         Kind::Blocked => "BLOCKED",
@@ -19,7 +23,18 @@ const fn word(kind: Kind) -> &'static str {
 /// The line for a rule that just ended.
 pub(crate) fn line(done: usize, of: usize, it: &Verdict) -> String {
     let reason = it.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("[{done:>3}/{of}] {:<6} {:<7} {:>5} ms{reason}", it.rule.id, word(it.result), it.millis)
+    format!("[{done:>3}/{of}] {:<6} {:<7} {:>5} ms{reason}", it.rule.id, word(it), it.millis)
+}
+
+/// How the whole run went.
+pub(super) fn of_run(report: &Report) -> Vec<String> {
+    let s = report.summary;
+    let early = report.ended_early.as_ref().map(|why| format!("The run ended early: {why}"));
+    let counts = format!(
+        "{} pass, {} fail, {} otherwise than advised or allowed, {} differ, {} blocked, {} skipped; {} objects left behind",
+        s.pass, s.fail, s.advice, s.differs, s.blocked, s.skip, s.left_behind
+    );
+    early.into_iter().chain([counts]).collect()
 }
 
 /// The whole run.
@@ -28,38 +43,23 @@ pub(crate) fn text(report: &Report) -> String {
     let layouts: Vec<_> = report.layouts.iter().map(ToString::to_string).collect();
     let _ = writeln!(out, "{} ({})\n", report.driver, layouts.join(", "));
     for it in &report.rules {
-        let _ = writeln!(out, "{:<7} {:<6} {}", word(it.result), it.rule.id, it.rule.sentence);
-        if let Some(reason) = &it.reason {
+        let _ = writeln!(out, "{:<7} {:<6} {}", word(it), it.rule.id, it.rule.sentence);
+        if finding::is_finding(it) {
+            let lines = finding::about(it, &report.again).into_iter().chain(finding::exchange(it));
+            for (name, words) in lines {
+                let _ = writeln!(out, "               {name:<9} {words}");
+            }
+        } else if let Some(reason) = &it.reason {
             let _ = writeln!(out, "               {reason}");
-        }
-        if matches!(it.result, Kind::Fail | Kind::Differs | Kind::Blocked) {
-            exchange(&mut out, it);
         }
         for left in &it.left_behind {
             let _ = writeln!(out, "               left behind: {left}");
         }
     }
-    if let Some(why) = &report.ended_early {
-        let _ = writeln!(out, "\nThe run ended early: {why}");
+    for line in of_run(report) {
+        let _ = writeln!(out, "\n{line}");
     }
-    let s = report.summary;
-    let _ = writeln!(
-        out,
-        "\n{} pass, {} fail, {} differ, {} blocked, {} skipped; {} objects left behind",
-        s.pass, s.fail, s.differs, s.blocked, s.skip, s.left_behind
-    );
     out
-}
-
-fn exchange(out: &mut String, it: &Verdict) {
-    let _ = writeln!(out, "               source: {}", it.rule.source);
-    let Some(shown) = &it.exchange else { return };
-    let _ = writeln!(out, "               {} at {}", shown.rpc, shown.place);
-    let _ = writeln!(out, "               request {}", shown.request);
-    let _ = writeln!(out, "               answer  {} {}", shown.code, shown.message);
-    for reply in &shown.reply {
-        let _ = writeln!(out, "               reply   {reply}");
-    }
 }
 
 /// The catalogue, one rule a line.
@@ -72,6 +72,9 @@ pub(crate) fn list(rules: &[Rule]) -> String {
             Class::Decision => "decision",
         };
         let _ = writeln!(out, "{:<6} {class:<8} {}", rule.id, rule.sentence);
+        if let Some(on) = rule.stands_on {
+            let _ = writeln!(out, "       {} {}: {}", on.strength, on.section, on.text);
+        }
         let _ = write!(out, "       {}", rule.source);
         match rule.unobservable {
             Some(reason) => drop(write!(out, "; not observable: {reason}")),

@@ -99,12 +99,10 @@ async fn same_capabilities(t: Trial<'_>) -> Outcome {
     Ok(())
 }
 
-/// Whether every value is known and none stands twice.
-fn sound<R, T: Ord + Copy>(got: &Got<R>, values: &[Option<T>], is_unknown: fn(T) -> bool) -> Outcome {
-    let distinct: BTreeSet<_> = values.iter().flatten().copied().collect();
-    got.check(values.iter().flatten().count() == values.len(), "a capability holds nothing")?;
-    got.check(!distinct.iter().any(|value| is_unknown(*value)), "a capability is UNKNOWN")?;
-    got.check(distinct.len() == values.len(), "a capability stands in the list twice")
+/// Whether every entry names something. Nothing forbids naming it twice.
+fn sound<R, T: Copy>(got: &Got<R>, values: &[Option<T>], is_unknown: fn(T) -> bool) -> Outcome {
+    got.check(values.iter().all(Option::is_some), "a capability holds nothing")?;
+    got.check(!values.iter().flatten().any(|value| is_unknown(*value)), "a capability is UNKNOWN")
 }
 
 async fn sound_lists(t: Trial<'_>) -> Outcome {

@@ -1,18 +1,26 @@
-//! Which blocks of a snapshot are allocated, and which changed: the rules of the two streams. Before
-//! the snapshot the volume is published once, so that something is written on it.
+//! Which blocks of a snapshot are allocated, and which changed: the rules of the two streams. They speak of block
+//! volumes alone. Before the snapshot the volume is published once and something is written, where that can be done.
+
+use std::fs::OpenOptions;
+use std::os::unix::fs::{FileExt, FileTypeExt};
+use std::path::Path;
 
 use tonic::Code;
 
 use super::rules;
-use crate::trial::{Got, Outcome, Stop, Trial};
+use crate::trial::{Got, Outcome, Stop, Trial, block};
 use crate::wire::proto::csi::v1;
+use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
 use crate::wire::proto::csi::v1::plugin_capability::service::Type as Plugin;
+use crate::wire::proto::csi::v1::volume_capability::access_mode::Mode;
 
 rules! {
     "X-76" => ordered, "X-77" => constant, "X-78" => sized, "X-79" => few_a_message, "X-80" => from_the_second,
     "X-81" => negative, "X-82" => above, "X-83" => unknown, "X-84" => delta, "X-85" => delta_unknown,
     "X-86" => delta_negative, "X-87" => delta_few_a_message,
 }
+
+const WRITER: Mode = Mode::SingleNodeWriter;
 
 /// One message, whichever stream it is of.
 #[derive(Debug, Clone)]
@@ -47,13 +55,32 @@ fn ranges(parts: &[Part]) -> Vec<v1::BlockMetadata> {
     parts.iter().flat_map(|part| part.ranges.iter().copied()).collect()
 }
 
-/// A volume on which something is written, where the node can do that.
+/// A block volume on which something is written, where the node and this machine can do that.
 async fn written(t: Trial<'_>) -> Result<String, Stop> {
     t.needs_plugin(Plugin::SnapshotMetadataService)?;
-    match t.used_volume().await {
-        Ok(volume) => Ok(volume.volume_id),
-        Err(Stop::Blocked(..) | Stop::Skip(_)) => Ok(t.volume().await?.volume_id),
+    t.needs(Controller::CreateDeleteVolume)?;
+    let request = v1::CreateVolumeRequest { volume_capabilities: vec![block(WRITER)], ..t.new_volume() };
+    let answer = t.patient(request, &[Code::Aborted, Code::Unavailable]).await;
+    if answer.code() == Code::InvalidArgument {
+        return Err(Stop::Skip("the driver makes no block volumes, and the metadata are theirs".to_owned()));
+    }
+    let got = answer.given()?;
+    let volume = got.part(|it| it.volume.clone(), "volume")?;
+    match t.used(&volume, block(WRITER), write_some).await {
+        Ok(()) | Err(Stop::Blocked(..) | Stop::Skip(_)) => Ok(volume.volume_id),
         Err(other) => Err(other),
+    }
+}
+
+/// Writes a few blocks apart from each other, where the target is a device and may be written. What cannot be written
+/// breaks no rule: then the driver decides what is allocated.
+fn write_some(target: &Path) {
+    const APART: u64 = 4 << 20;
+    let is_device = std::fs::metadata(target).is_ok_and(|it| it.file_type().is_block_device());
+    let opened = is_device.then(|| OpenOptions::new().write(true).open(target).ok()).flatten();
+    if let Some(device) = opened {
+        let written = (0..3).try_for_each(|number| device.write_all_at(&[0x5a; 4096], number * APART));
+        let _ = written.and_then(|()| device.sync_all());
     }
 }
 

@@ -135,6 +135,7 @@ async fn r14(t: Trial<'_>) -> Outcome {
 async fn r15(t: Trial<'_>) -> Outcome {
     let ask = plain(t).await?;
     t.ok(ask.enable(t)).await?;
+    t.patient(ask.promote(), AGAIN).await.ok()?;
     t.call(ask.info()).await.is_not(Code::FailedPrecondition)
 }
 

@@ -31,12 +31,19 @@ fn a_plan_has_every_chosen_rule_once_and_in_order() {
 }
 
 #[test]
-fn a_broken_decision_differs_and_a_broken_rule_fails() {
+fn what_is_demanded_fails_what_is_advised_is_told_and_a_decision_differs() {
     let rule = |id: &str| rules().into_iter().find(|rule| rule.id == id).unwrap();
-    let broken = || Err(Stop::Fail("why".to_owned(), None));
-    assert_eq!(verdict(rule("R-17"), broken()).result, Kind::Differs);
-    assert_eq!(verdict(rule("R-16"), broken()).result, Kind::Fail);
-    assert_eq!(verdict(rule("R-16"), Err(Stop::Differs(String::new(), None))).result, Kind::Differs);
-    assert_eq!(verdict(rule("R-16"), Err(Stop::Blocked(String::new(), None))).result, Kind::Blocked);
-    assert_eq!(verdict(rule("R-16"), Ok(())).result, Kind::Pass);
+    let ends = |id: &str, stop: Stop, is_strict| verdict(rule(id), Err(stop), is_strict).result;
+    let broken = || Stop::Fail("why".to_owned(), None);
+    for (id, result, strictly) in [
+        ("X-24", Kind::Fail, Kind::Fail),
+        ("R-16", Kind::Advice, Kind::Fail),
+        ("X-12", Kind::Advice, Kind::Fail),
+        ("R-17", Kind::Differs, Kind::Differs),
+    ] {
+        assert_eq!((ends(id, broken(), false), ends(id, broken(), true)), (result, strictly), "{id}");
+    }
+    assert_eq!(ends("X-24", Stop::Differs(String::new(), None), true), Kind::Differs);
+    assert_eq!(ends("X-24", Stop::Blocked(String::new(), None), true), Kind::Blocked);
+    assert_eq!(verdict(rule("X-24"), Ok(()), true).result, Kind::Pass);
 }

@@ -322,10 +322,10 @@ impl Trial<'_> {
         self.published(volume, how).await.map(drop)
     }
 
-    /// A volume that was mounted for writing once, so that something is written on it.
-    pub(crate) async fn used_volume(self) -> Result<v1::Volume, Stop> {
-        let volume = self.volume().await?;
-        let plan = self.published(&volume, self.capability(Mode::SingleNodeWriter)).await?;
+    /// Publishes a volume once, so that somebody can write on it, and takes it back.
+    pub(crate) async fn used(self, volume: &v1::Volume, how: v1::VolumeCapability, by: fn(&Path)) -> Result<(), Stop> {
+        let plan = self.published(volume, how).await?;
+        by(Path::new(&plan.publish.target_path));
         self.given(plan.unpublish()).await?;
         if let Some(unstage) = plan.unstage() {
             self.given(unstage).await?;
@@ -334,7 +334,7 @@ impl Trial<'_> {
             let (volume_id, node_id) = (volume.volume_id.clone(), self.node_id(self.node)?);
             self.given(v1::ControllerUnpublishVolumeRequest { volume_id, node_id, ..Default::default() }).await?;
         }
-        Ok(volume)
+        Ok(())
     }
 
     /// A directory of its own with `stage` and `second` in it, and room for targets.

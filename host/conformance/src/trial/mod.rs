@@ -25,7 +25,6 @@ pub(crate) use answer::{Answer, Got};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
 pub(crate) use notes::Notes;
 pub(crate) use remove::undo_all;
-pub(crate) use undo::Undo;
 
 pub(crate) use crate::outcome::{Outcome, Stop};
 

@@ -45,7 +45,7 @@ fn capabilities(cx: &mut Cx<'_>, _: &GetCapabilitiesRequest) -> Answer<GetCapabi
         );
     }
     if cx.lies("X-08") {
-        all.extend(all.first().copied());
+        all.push(Type::Service(capability::Service { r#type: 0 }));
     }
     Ok(GetCapabilitiesResponse { capabilities: all.into_iter().map(|one| Capability { r#type: Some(one) }).collect() })
 }

@@ -35,11 +35,15 @@ pub(super) fn publish(
     if site.is_fenced(node) {
         return Err(not_now(format!("the node {:?} is fenced", node.id)));
     }
-    let [never_again, any_change, everywhere, no_name] = ["C-12", "X-36", "C-13", "E-04"].map(|id| cx.lies(id));
+    let [never_again, wrong_code, everywhere, no_name] = ["C-12", "X-36", "C-13", "E-04"].map(|id| cx.lies(id));
     let volume = volume(cx, &request.volume_id)?;
     if let Some(present) = volume.attached.get(&request.node_id) {
-        if (*present != wanted && !any_change) || (*present == wanted && never_again) {
-            return Err(exists(format!("the volume is attached to {:?} in another way", request.node_id)));
+        let words = || format!("the volume is attached to {:?} in another way", request.node_id);
+        if *present != wanted && wrong_code {
+            return Err(not_now(words()));
+        }
+        if *present != wanted || never_again {
+            return Err(exists(words()));
         }
     } else if let Some((other, held)) = volume.attached.iter().next() {
         let shared = on_many_nodes(checks::mode(&held.capability)) && on_many_nodes(checks::mode(&wanted.capability));

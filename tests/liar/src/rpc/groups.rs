@@ -93,7 +93,7 @@ fn create(cx: &mut Cx<'_>, request: &CreateVolumeGroupRequest) -> Answer<CreateV
     }
     if let Err(refusal) = checks::parameters(&request.parameters) {
         match (cx.lies("G-04"), cx.lies("E-03")) {
-            (true, _) => {}
+            (true, _) => return Err(not_now(refusal.words)),
             (_, true) => return Err(invalid("a parameter is not supported")),
             _ => return Err(refusal),
         }

@@ -88,7 +88,10 @@ pub(super) fn delete(cx: &mut Cx<'_>, request: &DeleteSnapshotRequest) -> Answer
             Ok(DeleteSnapshotResponse {})
         };
     };
-    if !snapshot.group.is_empty() && !cx.lies("X-75") {
+    if !snapshot.group.is_empty() && cx.lies("X-75") {
+        return Err(not_now("the snapshot is in a group"));
+    }
+    if !snapshot.group.is_empty() {
         return Err(invalid(format!("the snapshot {id:?} belongs to the group snapshot {:?}", snapshot.group)));
     }
     if cx.world.is_replicated(cx.site, &Source::Snapshot(id.clone())) {

@@ -6,7 +6,7 @@ use crate::call::Cx;
 use crate::checks;
 use crate::pb::csi::v1::volume_content_source::Type;
 use crate::pb::csi::v1::*;
-use crate::refusal::{Answer, exhausted, exists, invalid, not_found, not_now, out_of_range};
+use crate::refusal::{Answer, exhausted, exists, failed, invalid, not_found, not_now, out_of_range};
 use crate::world::{Blocks, CreateAsk, Source, Volume};
 
 /// The size of a volume for which none is asked, in bytes.
@@ -227,10 +227,11 @@ pub(super) fn modify(
     if request.mutable_parameters.is_empty() {
         return Err(invalid("mutable_parameters are missing"));
     }
-    let tolerant = cx.lies("X-34");
+    let wrong_code = cx.lies("X-34");
     let volume = cx.world.site_mut(cx.site).volumes.get_mut(&request.volume_id);
     let volume = volume.ok_or_else(|| not_found(format!("there is no volume {:?}", request.volume_id)))?;
-    checks::parameters(&request.mutable_parameters).or_else(|refusal| if tolerant { Ok(()) } else { Err(refusal) })?;
+    let judged = checks::parameters(&request.mutable_parameters);
+    judged.map_err(|refusal| if wrong_code { failed(refusal.words) } else { refusal })?;
     volume.mutable.extend(request.mutable_parameters.clone());
     Ok(ControllerModifyVolumeResponse {})
 }
