@@ -38,6 +38,9 @@ pub struct Args {
     /// Fail a driver for what the specifications only advise (SHOULD) or allow (MAY), too.
     #[arg(long)]
     pub strict: bool,
+    /// A command for the shell that starts the driver again when it has ended; the run then goes on.
+    #[arg(long, value_name = "COMMAND")]
+    pub restart: Option<String>,
     /// What is printed: text for people, JSON, or HTML as one file.
     #[arg(long, value_name = "FORM", value_enum, default_value_t)]
     pub report: Form,
@@ -95,6 +98,7 @@ impl Args {
         say("--csi-b", self.csi_b.as_ref());
         say("--addons-b", self.addons_b.as_ref());
         say("--with", with.as_ref());
+        say("--restart", self.restart.as_ref());
         if self.strict {
             words.push("--strict".to_owned());
         }

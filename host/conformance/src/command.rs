@@ -53,6 +53,7 @@ fn listed(args: &Args) -> Result<Exit, String> {
 async fn judged(args: &Args) -> Result<Exit, String> {
     let mut with = read(args.with.as_deref())?;
     with.strict |= args.strict;
+    with.restart = args.restart.clone().or(with.restart);
     let (telling, wished) = watch::channel(Wish::GoOn);
     let mut interrupts = Interrupts::new()?;
     let (sites, choice) = (args.sites()?, args.choice());

@@ -31,7 +31,7 @@ pub use site::Addresses;
 use tokio::sync::watch;
 pub use with::{With, WithError};
 
-use crate::ending::Ending;
+use crate::ending::{Ending, Revival};
 use crate::site::Site;
 use crate::trial::{Ambient, Desk};
 
@@ -74,7 +74,8 @@ pub async fn judge(
     };
     let verdicts = runner::run(&desk, plan, &mut told).await;
     clear(&desk.work);
-    Ok(Report { ended_early: desk.ending.reason(), ..Report::new(driver, layouts, verdicts) })
+    let (ended_early, driver_ended) = (desk.ending.reason(), desk.ending.endings());
+    Ok(Report { ended_early, driver_ended, ..Report::new(driver, layouts, verdicts) })
 }
 
 /// The sites, and the driver's name.
@@ -106,7 +107,8 @@ fn desk(sites: Vec<Site>, with: With, ending: Ending) -> Result<Desk, String> {
     std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
     let words = exchange::Words::new(wire::DESCRIPTORS, with.secret_values())?;
     let ambient = Mutex::new(Ambient::default());
-    Ok(Desk { sites, with, words, run, counter: AtomicU64::new(0), work, ambient, ending })
+    let revival = Revival::default();
+    Ok(Desk { sites, with, words, run, counter: AtomicU64::new(0), work, ambient, ending, revival })
 }
 
 /// Removes the directories that are empty. One that is not may have a volume mounted in it, and then

@@ -11,6 +11,10 @@ pub(crate) enum Stop {
     Skip(String),
     /// What the rule needs could not be brought about.
     Blocked(String, Option<usize>),
+    /// The driver ended because of it.
+    Ended(String),
+    /// The driver ended before the rule did.
+    Unjudged(String),
 }
 
 /// How a rule ends.

@@ -1,18 +1,21 @@
 //! Runs the rules: first a plan, which is a pure matter of tables, then its steps, several at once.
 //! Whatever a rule does or the driver fails to do, every rule ends and what it made is removed.
 
-use std::time::{Duration, Instant};
+mod fates;
+mod leg;
 
-use futures_util::StreamExt;
-use futures_util::stream;
+use std::time::Duration;
+
 use serde::Serialize;
 
 use crate::catalogue::{Choice, Class, Layout, Rule};
 use crate::exchange::Shown;
 use crate::rules::{self, Code, Company};
 use crate::site::Site;
-use crate::trial::{self, Desk, Finding, Scene, Stop, Trial, lock};
+use crate::trial::{self, Desk, Finding, Stop, lock};
 use crate::with::With;
+
+use leg::{Book, Job};
 
 /// How a rule ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -30,6 +33,9 @@ pub enum Kind {
     Skip,
     /// What it needs could not be brought about.
     Blocked,
+    /// The driver ended before it could be judged.
+    #[serde(rename = "not judged")]
+    Unjudged,
 }
 
 /// A rule and how it ended.
@@ -94,33 +100,23 @@ pub(crate) async fn run(desk: &Desk, plan: Vec<(Rule, Step)>, told: &mut dyn FnM
     let (mut shared, mut alone, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (rule, step)) in plan.into_iter().enumerate() {
         match step {
-            Step::Run(code) if code.company == Company::Shared => shared.push((place, rule, code)),
-            Step::Run(code) => alone.push((place, rule, code)),
+            Step::Run(code) if code.company == Company::Shared => shared.push(Job { place, rule, code }),
+            Step::Run(code) => alone.push(Job { place, rule, code }),
             Step::Skip(_) | Step::Ambient => rest.push((place, rule, step)),
         }
     }
-    let mut done = Vec::new();
-    let work = shared.into_iter().map(|(place, rule, code)| async move { (place, one(desk, rule, code).await) });
-    let mut results = stream::iter(work).buffer_unordered(width(desk));
-    while let Some((place, verdict)) = results.next().await {
-        told(&verdict);
-        done.push((place, verdict));
-    }
-    for (place, rule, code) in alone {
-        let verdict = one(desk, rule, code).await;
-        told(&verdict);
-        done.push((place, verdict));
-    }
+    let mut book = Book { done: Vec::new(), told };
+    leg::all(desk, shared, width(desk), &mut book).await;
+    leg::all(desk, alone, 1, &mut book).await;
     for (place, rule, step) in rest {
         let verdict = match step {
             Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned())), desk.with.strict),
             _ => ambient(desk, rule),
         };
-        told(&verdict);
-        done.push((place, verdict));
+        book.enter(place, verdict);
     }
-    done.sort_by_key(|(place, _)| *place);
-    done.into_iter().map(|(_, verdict)| verdict).collect()
+    book.done.sort_by_key(|(place, _)| *place);
+    book.done.into_iter().map(|(_, verdict)| verdict).collect()
 }
 
 /// How many rules run at once: one, where they all have to use the same volume.
@@ -134,30 +130,6 @@ fn limit(with: &With) -> Duration {
     with.deadline * 3 + with.patience * 4
 }
 
-async fn one(desk: &Desk, rule: Rule, code: &'static Code) -> Verdict {
-    let scene = Scene::default();
-    let begun = Instant::now();
-    let limit = limit(&desk.with);
-    let outcome = tokio::select! {
-        // First, so that a rule that has not begun makes nothing.
-        biased;
-        ended = desk.ending.of_rules() => Err(ended),
-        outcome = tokio::time::timeout(limit, (code.run)(Trial::new(desk, &scene))) => outcome
-            .unwrap_or_else(|_| Err(Stop::Fail(format!("it did not end within {limit:?}"), None))),
-    };
-    let millis = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
-    let made = lock(&scene.notes).take();
-    let left_behind = trial::undo_all(desk, made).await;
-    let at = match &outcome {
-        Err(Stop::Fail(_, at) | Stop::Differs(_, at) | Stop::Blocked(_, at)) => *at,
-        _ => None,
-    };
-    let exchanges = lock(&scene.exchanges);
-    let shown = at.and_then(|at| exchanges.get(at)).map(|exchange| desk.words.show(exchange));
-    let base = verdict(rule, outcome, desk.with.strict);
-    Verdict { exchange: shown, millis, left_behind, reason: base.reason.map(|it| desk.words.mask(&it)), ..base }
-}
-
 fn verdict(rule: Rule, outcome: trial::Outcome, is_strict: bool) -> Verdict {
     let (result, reason) = match outcome {
         Ok(()) => (Kind::Pass, None),
@@ -165,6 +137,9 @@ fn verdict(rule: Rule, outcome: trial::Outcome, is_strict: bool) -> Verdict {
         Err(Stop::Differs(why, _)) => (Kind::Differs, Some(why)),
         Err(Stop::Skip(why)) => (Kind::Skip, Some(why)),
         Err(Stop::Blocked(why, _)) => (Kind::Blocked, Some(why)),
+        // Whatever a request is, it is no reason to end.
+        Err(Stop::Ended(why)) => (Kind::Fail, Some(why)),
+        Err(Stop::Unjudged(why)) => (Kind::Unjudged, Some(why)),
     };
     Verdict { rule, result, reason, exchange: None, millis: 0, left_behind: Vec::new() }
 }

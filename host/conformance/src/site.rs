@@ -59,6 +59,11 @@ impl Socket {
         if number.is_multiple_of(2) { first.clone() } else { second.clone() }
     }
 
+    /// Whether somebody takes a connection.
+    pub(crate) async fn knock(&self) -> Result<(), String> {
+        self.endpoint.connect().await.map(drop).map_err(|e| wire::words(&e))
+    }
+
     /// A connection that nobody else has; it is made with the first call on it.
     pub(crate) fn another(&self) -> Channel {
         self.endpoint.connect_lazy()

@@ -2,6 +2,9 @@
 //! judges nothing. Messages pass as bytes, so that a rule can send what no generated client would.
 
 use std::collections::BTreeMap;
+use std::error::Error;
+use std::io::{self, ErrorKind};
+use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::{Buf, BufMut, Bytes};
@@ -83,18 +86,43 @@ pub(crate) async fn send(
 }
 
 /// What happens to the connection is no answer of the driver's: clients in every language call it `UNAVAILABLE`.
-fn lost(error: &tonic::transport::Error) -> Status {
-    let mut words = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(error) = source {
-        words = format!("{words}: {error}");
-        source = error.source();
-    }
-    Status::unavailable(format!("the connection was lost: {words}"))
+fn lost(error: tonic::transport::Error) -> Status {
+    let mut status = Status::unavailable(format!("the connection was lost: {}", words(&error)));
+    status.set_source(Arc::new(error));
+    status
+}
+
+/// An error with all that is below it.
+pub(crate) fn words(error: &(dyn Error + 'static)) -> String {
+    let all: Vec<_> = chain(error).map(ToString::to_string).collect();
+    all.join(": ")
+}
+
+fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
+    std::iter::successors(Some(error), |&error| error.source())
+}
+
+/// What happened to the connection of a call that has no answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Loss {
+    /// It was there when the call was sent, and broke.
+    Broken,
+    /// There was none.
+    Refused,
+}
+
+/// What happened to the connection, if a status tells of that and not of the driver's answer.
+pub(crate) fn loss(status: &Status) -> Option<Loss> {
+    let cause = status.source()?;
+    let is_refusal = |error: &(dyn Error + 'static)| {
+        let error = error.downcast_ref::<io::Error>();
+        error.is_some_and(|error| matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound))
+    };
+    Some(if chain(cause).any(is_refusal) { Loss::Refused } else { Loss::Broken })
 }
 
 async fn exchange(channel: Channel, path: &'static str, body: Bytes) -> Result<Vec<Bytes>, Status> {
-    let mut client = tonic::client::Grpc::new(channel.map_err(|error| lost(&error)));
+    let mut client = tonic::client::Grpc::new(channel.map_err(lost));
     client.ready().await?;
     let path = http::uri::PathAndQuery::from_maybe_shared(format!("/{path}"));
     let path = path.map_err(|e| Status::internal(e.to_string()))?;

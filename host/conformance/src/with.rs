@@ -44,6 +44,8 @@ pub struct With {
     pub parallel: usize,
     /// Whether what the specifications only advise or allow is demanded.
     pub strict: bool,
+    /// A command for the shell that starts the driver again when it has ended.
+    pub restart: Option<String>,
 }
 
 impl Default for With {
@@ -63,6 +65,7 @@ impl Default for With {
             patience: Duration::from_secs(10),
             parallel: 8,
             strict: false,
+            restart: None,
         }
     }
 }

@@ -76,6 +76,8 @@ pub(crate) struct Layout {
     pub(crate) secrets: BTreeMap<String, String>,
     pub(crate) group_limit: usize,
     pub(crate) existing: Option<String>,
+    /// Whether it ends when it is asked for fewer than no snapshots.
+    pub(crate) dies: bool,
     lies: Lies,
 }
 
@@ -86,6 +88,7 @@ impl Layout {
             secrets: options.secret.iter().cloned().collect(),
             group_limit: options.group_limit,
             existing: options.existing.clone(),
+            dies: options.dies,
             lies: Lies::new(options.broken),
         }
     }

@@ -45,6 +45,9 @@ pub(crate) struct Options {
     /// Answer so many calls and hang from then on: calls are taken and get no answer, and it prints `hangs`.
     #[arg(long, value_name = "CALLS")]
     pub(crate) hang: Option<u64>,
+    /// End at once, without a word, when `ListSnapshots` is asked for fewer than no entries, as a driver does that panics.
+    #[arg(long)]
+    pub(crate) dies: bool,
     /// Print what can be broken, and how, and end.
     #[arg(long)]
     pub(crate) list: bool,

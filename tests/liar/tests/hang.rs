@@ -1,5 +1,5 @@
-//! Drivers that hang and people who lose patience: the suite ends within bounds, says why, leaves nothing behind that
-//! it can remove, and names what it cannot.
+//! Drivers that hang or end, and people who lose patience: the suite ends within bounds, says why, leaves nothing behind
+//! that it can remove, and names what it cannot.
 
 #![allow(
     clippy::unwrap_used,
@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser as _;
-use drivebay_conformance::{Addresses, Args, Choice, Report, Wish, With, judge, rules, run};
+use drivebay_conformance::{Addresses, Args, Choice, Kind, Report, Wish, With, judge, rules, run};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -102,13 +102,19 @@ fn uri(directory: &TempDir, name: &str) -> String {
 
 /// Judges a driver that has so much time for an answer.
 fn report(addresses: &[Addresses], deadline: &str) -> Result<Report, String> {
+    report_with(addresses, &format!("deadline = \"{deadline}\""), "")
+}
+
+/// Judges a driver by some rules; by all, if none is named.
+fn report_with(addresses: &[Addresses], with: &str, only: &str) -> Result<Report, String> {
     let directory = tempfile::tempdir().unwrap();
-    let mut with = With::parse(&format!("deadline = \"{deadline}\"")).unwrap();
+    let mut with = With::parse(with).unwrap();
+    let choice = if only.is_empty() { Choice::default() } else { only.parse().unwrap() };
     with.directories.work = Some(directory.path().to_owned());
     let (_wish, wished) = watch::channel(Wish::GoOn);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let judging = async {
-        let (choice, progress) = (Choice::default(), |_: &str| {});
+        let progress = |_: &str| {};
         tokio::time::timeout(PATIENCE, judge(addresses, with, &choice, wished, &progress)).await.expect("it ends")
     };
     let report = runtime.block_on(judging);
@@ -126,7 +132,7 @@ fn a_socket_where_nobody_answers_is_named() {
         let listener = UnixListener::bind(directory.path().join(name)).unwrap();
         let taking = listener.try_clone().unwrap();
         if accepts {
-            thread::spawn(move || taking.incoming().collect::<Vec<_>>());
+            thread::spawn(move || taking.incoming().for_each(std::mem::forget));
         }
         let address = Addresses { csi: uri(&directory, name), ..Addresses::default() };
         let why = report(std::slice::from_ref(&address), "1s").expect_err("nobody answers");
@@ -161,6 +167,68 @@ fn a_driver_that_hangs_in_the_middle() {
     assert!(!report.is_good() && report.summary.blocked > 0 && report.rules.len() == rules().len());
     let named = report.rules.iter().flat_map(|it| &it.left_behind).count();
     assert!(liar.left() == 0 || named > 0, "what is left is named");
+}
+
+/// Nobody waits for deadlines that are longer than a test may take.
+const LONG: &str = "deadline = \"1000s\"\npatience = \"20s\"\n";
+
+#[test]
+fn a_driver_that_ends_is_the_finding_of_the_rule_that_ended_it() {
+    let liar = Liar::start(&["--dies"]);
+    let with = format!("{LONG}parallel = 1");
+    let report = report_with(&liar.addresses(), &with, "X-55..X-60").expect("it had answered before");
+    let results: Vec<_> = report.rules.iter().map(|it| (it.rule.id, it.result)).collect();
+    let (pass, fail, open) = (Kind::Pass, Kind::Fail, Kind::Unjudged);
+    let wanted = [("X-55", pass), ("X-56", pass), ("X-57", pass), ("X-58", fail), ("X-59", open), ("X-60", open)];
+    assert_eq!(results, wanted, "{report:?}");
+    let found = report.rules.iter().find(|it| it.result == fail).unwrap();
+    assert_eq!(found.reason.as_deref(), Some("the driver ended while it was to answer ListSnapshots"));
+    assert!(found.exchange.as_ref().is_some_and(|shown| shown.request["max_entries"] == -1), "{found:?}");
+    let why = report.ended_early.as_deref().expect("it ended early");
+    assert!(why.starts_with("the driver ended: unix://") && why.contains("takes no connections"), "{why}");
+    assert!(!report.is_good());
+}
+
+/// With many rules at work nobody knows at once which of them ended the driver, and none is accused of it falsely.
+#[test]
+fn a_driver_that_ends_among_many_rules() {
+    let liar = Liar::start(&["--dies"]);
+    let report = report_with(&liar.addresses(), &format!("{LONG}parallel = 16"), "").expect("it had answered before");
+    let accused: Vec<_> = report.rules.iter().filter(|it| it.result == Kind::Fail).map(|it| it.rule.id).collect();
+    assert!(accused.is_empty() || accused == ["X-58"], "{accused:?}");
+    let of_it = report.rules.iter().find(|it| it.rule.id == "X-58").unwrap();
+    assert!(
+        of_it.exchange.is_some() && of_it.reason.as_deref().is_some_and(|why| why.contains("the driver ended while"))
+    );
+    assert!(report.summary.not_judged > 0 && report.rules.len() == rules().len() && !report.is_good());
+}
+
+/// A driver that a restart brought up; the test is not its parent.
+struct Foster(std::path::PathBuf);
+
+impl Drop for Foster {
+    fn drop(&mut self) {
+        for process in std::fs::read_to_string(&self.0).unwrap_or_default().lines() {
+            let _ = Command::new("kill").args(["-KILL", process]).stderr(Stdio::null()).status();
+        }
+    }
+}
+
+#[test]
+fn a_driver_that_is_started_again_is_judged_to_the_end() {
+    let liar = Liar::start(&["--dies"]);
+    let [csi, addons] = ["csi", "addons"].map(|name| uri(&liar.directory, name));
+    let ids = Foster(liar.directory.path().join("ids"));
+    let program = env!("CARGO_BIN_EXE_liar");
+    let restart = format!("{program} --dies --csi {csi} --addons {addons} & echo $! >> {}", ids.0.display());
+    let with = format!("{LONG}parallel = 16\nrestart = '{restart}'\n[replication]\nsnapshot_source = true");
+    let report = report_with(&liar.addresses(), &with, "").expect("it had answered before");
+    let odd = report.rules.iter().filter(|it| !matches!(it.result, Kind::Pass | Kind::Skip));
+    let odd: Vec<_> = odd.map(|it| (it.rule.id, it.result, it.reason.clone().unwrap_or_default())).collect();
+    let wanted = ("X-58", Kind::Fail, "the driver ended while it was to answer ListSnapshots".to_owned());
+    assert_eq!(odd, [wanted], "{:?}", report.driver_ended);
+    assert!(report.ended_early.is_none() && !report.driver_ended.is_empty() && !report.is_good(), "{report:?}");
+    assert_eq!(report.summary.left_behind, 0);
 }
 
 /// The suite as a process.

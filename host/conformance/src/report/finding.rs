@@ -9,12 +9,13 @@ pub(super) type Line = (&'static str, String);
 /// Whether a rule ended in a way that somebody has to look at.
 pub(super) const fn is_finding(it: &Verdict) -> bool {
     matches!(it.result, Kind::Fail | Kind::Advice | Kind::Differs | Kind::Blocked)
+        || (matches!(it.result, Kind::Unjudged) && it.exchange.is_some())
 }
 
 /// The rule in other words than its own.
 pub(super) fn about(it: &Verdict, again: &str) -> Vec<Line> {
     let mut lines = Vec::new();
-    let found = if it.result == Kind::Blocked { "missing" } else { "found" };
+    let found = if matches!(it.result, Kind::Blocked | Kind::Unjudged) { "missing" } else { "found" };
     lines.extend(it.reason.clone().map(|reason| (found, reason)));
     lines.push(("expected", it.rule.sentence.to_owned()));
     lines.push(("stands on", stands_on(it)));

@@ -10,7 +10,7 @@ use crate::runner::{Kind, Verdict};
 const STYLE: &str = "body{font:15px/1.5 system-ui,sans-serif;max-width:72em;margin:2em auto;padding:0 1em;color:#222}\
 h1{font-size:1.4em}h2{font-size:1.1em;margin-top:2em}table{border-collapse:collapse;width:100%}\
 td{padding:.2em .6em;vertical-align:top;border-top:1px solid #ddd}article{border-left:4px solid #999;padding:.1em 1em;margin:1em 0}\
-article.fail{border-color:#b00020}article.advice{border-color:#c77700}article.blocked{border-color:#555}\
+article.fail{border-color:#b00020}article.advice{border-color:#c77700}\
 h3{font-size:1em;margin:.4em 0}dl{display:grid;grid-template-columns:7em 1fr;gap:.2em 1em;margin:.4em 0}dt{color:#666}dd{margin:0}\
 code{font:13px/1.4 ui-monospace,monospace;white-space:pre-wrap;overflow-wrap:anywhere}";
 
@@ -27,11 +27,12 @@ pub(crate) fn html(report: &Report) -> String {
     let _ = writeln!(out, "<p><code>{}</code></p>", escape(&report.again));
     for (title, kind) in [
         ("Broken", Kind::Fail),
+        ("Not judged, because the driver ended", Kind::Unjudged),
         ("Not judged for want of what they need", Kind::Blocked),
         ("Otherwise than advised or allowed", Kind::Advice),
         ("Decided otherwise", Kind::Differs),
     ] {
-        let found: Vec<_> = report.rules.iter().filter(|it| it.result == kind).collect();
+        let found: Vec<_> = report.rules.iter().filter(|it| it.result == kind && finding::is_finding(it)).collect();
         if !found.is_empty() {
             let _ = writeln!(out, "<h2>{title} ({})</h2>", found.len());
             found.into_iter().for_each(|it| article(&mut out, it, &report.again));
@@ -44,8 +45,11 @@ pub(crate) fn html(report: &Report) -> String {
 }
 
 fn article(out: &mut String, it: &Verdict, again: &str) {
-    let class = word(it).to_lowercase();
-    let class = if it.result == Kind::Advice { "advice" } else { class.as_str() };
+    let class = match it.result {
+        Kind::Fail => "fail",
+        Kind::Advice => "advice",
+        _ => "other",
+    };
     let _ =
         writeln!(out, "<article class=\"{class}\" id=\"{0}\">\n<h3>{0} {1}</h3>", it.rule.id, escape(it.rule.sentence));
     list(out, &finding::about(it, again));

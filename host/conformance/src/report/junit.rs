@@ -16,7 +16,7 @@ pub(crate) fn junit(report: &Report) -> String {
         escape(&report.driver),
         report.rules.len(),
         s.fail,
-        s.blocked,
+        s.blocked + s.not_judged,
         s.skip,
         seconds(total)
     );
@@ -38,7 +38,7 @@ fn case(out: &mut String, it: &Verdict, again: &str) {
     match it.result {
         Kind::Pass => {}
         Kind::Fail => drop(write!(out, "<failure message=\"{reason}\">{detail}</failure>")),
-        Kind::Blocked => drop(write!(out, "<error message=\"{reason}\">{detail}</error>")),
+        Kind::Blocked | Kind::Unjudged => drop(write!(out, "<error message=\"{reason}\">{detail}</error>")),
         Kind::Skip => drop(write!(out, "<skipped message=\"{reason}\"/>")),
         Kind::Advice | Kind::Differs => drop(write!(out, "<system-out>{}: {detail}</system-out>", text::word(it))),
     }

@@ -27,6 +27,9 @@ pub struct Report {
     pub rules: Vec<Verdict>,
     /// How many ended how.
     pub summary: Summary,
+    /// How the driver ended, each time that it did.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub driver_ended: Vec<String>,
     /// Why the run ended before its rules were judged, if it did.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended_early: Option<String>,
@@ -47,6 +50,8 @@ pub struct Summary {
     pub skip: usize,
     /// Could not be judged.
     pub blocked: usize,
+    /// Not judged, because the driver had ended.
+    pub not_judged: usize,
     /// Objects that could not be removed.
     pub left_behind: usize,
 }
@@ -62,15 +67,18 @@ impl Report {
             differs: count(Kind::Differs),
             skip: count(Kind::Skip),
             blocked: count(Kind::Blocked),
+            not_judged: count(Kind::Unjudged),
             left_behind: rules.iter().map(|it| it.left_behind.len()).sum(),
         };
-        Self { driver, layouts, again: String::new(), rules, summary, ended_early: None }
+        Self { driver, layouts, again: String::new(), rules, summary, driver_ended: Vec::new(), ended_early: None }
     }
 
     /// Whether nothing is broken, nothing was left unjudged for want of what it needs or of time, and
     /// nothing was left behind.
     pub const fn is_good(&self) -> bool {
         self.ended_early.is_none()
+            && self.driver_ended.is_empty()
+            && self.summary.not_judged == 0
             && self.summary.fail == 0
             && self.summary.blocked == 0
             && self.summary.left_behind == 0

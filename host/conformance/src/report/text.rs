@@ -17,6 +17,7 @@ pub(super) fn word(it: &Verdict) -> &'static str {
         Kind::Differs => "differs",
         Kind::Skip => "skip",
         Kind::Blocked => "BLOCKED",
+        Kind::Unjudged => "OPEN",
     }
 }
 
@@ -34,7 +35,11 @@ pub(super) fn of_run(report: &Report) -> Vec<String> {
         "{} pass, {} fail, {} otherwise than advised or allowed, {} differ, {} blocked, {} skipped; {} objects left behind",
         s.pass, s.fail, s.advice, s.differs, s.blocked, s.skip, s.left_behind
     );
-    early.into_iter().chain([counts]).collect()
+    let ended = report.driver_ended.iter().filter(|why| Some(*why) != report.ended_early.as_ref());
+    let ended = ended.map(|why| format!("The driver was started again. {why}"));
+    let not_judged =
+        (s.not_judged > 0).then(|| format!("{} rules were not judged, because the driver ended", s.not_judged));
+    ended.chain(early).chain(not_judged).chain([counts]).collect()
 }
 
 /// The whole run.

@@ -25,15 +25,16 @@ pub(crate) use answer::{Answer, Got};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
 pub(crate) use notes::Notes;
 pub(crate) use remove::undo_all;
+pub(crate) use undo::Undo;
 
 pub(crate) use crate::outcome::{Outcome, Stop};
 
-use crate::ending::Ending;
+use crate::ending::{Ending, Revival};
 use crate::exchange::{Exchange, Words};
 use crate::site::{self, Site, Socket};
 use crate::wire::proto::csi::v1::GetPluginInfoRequest;
 use crate::wire::proto::identity::GetIdentityRequest;
-use crate::wire::{self, Rpc, Side};
+use crate::wire::{self, Loss, Rpc, Side};
 use crate::with::With;
 
 /// What all rules of a run share.
@@ -49,12 +50,25 @@ pub(crate) struct Desk {
     pub(crate) work: PathBuf,
     pub(crate) ambient: Mutex<Ambient>,
     pub(crate) ending: Ending,
+    pub(crate) revival: Revival,
 }
 
 impl Desk {
     /// To be told that a call got no answer in time.
     async fn unanswered(&self, path: &str) {
         self.ending.unanswered(&self.sites, self.with.deadline, path).await;
+    }
+
+    /// Starts a driver again that has ended, where the caller said how.
+    pub(crate) async fn revive(&self) -> bool {
+        let is_back = tokio::select! {
+            () = self.ending.interrupted() => false,
+            is_back = self.revival.start(&self.sites, &self.with) => is_back,
+        };
+        if is_back {
+            self.ending.is_back();
+        }
+        is_back
     }
 }
 
@@ -63,6 +77,8 @@ impl Desk {
 pub(crate) struct Scene {
     pub(crate) exchanges: Mutex<Vec<Exchange>>,
     pub(crate) notes: Mutex<Notes>,
+    /// The exchange whose connection broke, while nothing was heard of the driver since.
+    pub(crate) cut_off: Mutex<Option<usize>>,
 }
 
 /// Locks what no code can leave half-changed.
@@ -211,6 +227,7 @@ impl<'r> Trial<'r> {
             Ok(messages) => {
                 let at = self.keep::<R>(body, Ok(&messages));
                 self.settle_call(token, &request as &dyn Any);
+                lock(&self.scene.cut_off).take();
                 Ok((messages, at))
             }
             Err(status) => {
@@ -219,9 +236,23 @@ impl<'r> Trial<'r> {
                 if status.code() == Code::DeadlineExceeded {
                     self.desk.unanswered(R::PATH).await;
                 }
+                self.judge_loss(&status, at).await;
                 Err(Refused::Status(status.code(), status.message().to_owned(), at))
             }
         }
+    }
+
+    /// A call without an answer: tells whether its connection was lost, and with it the driver.
+    async fn judge_loss(&self, status: &tonic::Status, at: usize) {
+        let loss = wire::loss(status);
+        if loss == Some(Loss::Broken) {
+            *lock(&self.scene.cut_off) = Some(at);
+        }
+        if loss.is_some() && self.desk.ending.lost(&self.desk.sites).await {
+            // The rule is ended from outside; it is to learn nothing from a driver that is gone.
+            std::future::pending::<()>().await;
+        }
+        lock(&self.scene.cut_off).take();
     }
 
     fn fill_secrets<R: Rpc>(&self, request: &mut R) {

@@ -39,6 +39,9 @@ impl Place<'_> {
         if sent.as_ref().is_err_and(|status| status.code() == Code::DeadlineExceeded) {
             self.desk.unanswered(R::PATH).await;
         }
+        if sent.as_ref().is_err_and(|status| wire::loss(status).is_some()) {
+            self.desk.ending.lost(&self.desk.sites).await;
+        }
         let messages = sent.map_err(|status| status.code())?;
         R::Reply::decode(messages.first().cloned().unwrap_or_default()).map_err(|_| Code::Internal)
     }

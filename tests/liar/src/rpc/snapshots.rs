@@ -104,6 +104,9 @@ pub(super) fn delete(cx: &mut Cx<'_>, request: &DeleteSnapshotRequest) -> Answer
 }
 
 pub(super) fn list(cx: &mut Cx<'_>, request: &ListSnapshotsRequest) -> Answer<ListSnapshotsResponse> {
+    if cx.layout.dies && request.max_entries < 0 {
+        std::process::exit(2);
+    }
     checks::entries(request.max_entries, cx.lies("X-58"))?;
     let site = cx.world.site(cx.site);
     if cx.lies("X-55") && !request.snapshot_id.is_empty() && !site.snapshots.contains_key(&request.snapshot_id) {
