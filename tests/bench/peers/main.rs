@@ -60,7 +60,10 @@ async fn compare(peer: Option<&Path>) -> Result<()> {
     if theirs.is_none() {
         println!("no other driver: name one with `-- --peer PATH` (csi-driver-host-path)");
     }
-    println!("{:<40} {:>12} {:>10} {:>12} {:>10} {:>7}", "call", "ours, us", "calls/s", "theirs, us", "calls/s", "ratio");
+    println!(
+        "{:<40} {:>12} {:>10} {:>12} {:>10} {:>7}",
+        "call", "ours, us", "calls/s", "theirs, us", "calls/s", "ratio"
+    );
     for (n, (name, cost)) in ours.iter().enumerate() {
         let Cost { processor, rate } = *cost;
         match theirs.as_ref().and_then(|theirs| theirs.get(n)) {

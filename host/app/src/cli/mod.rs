@@ -12,7 +12,6 @@ mod keys;
 pub mod part;
 mod serve;
 
-use std::ffi::OsStr;
 use std::pin::Pin;
 use std::process::ExitCode;
 use std::sync::Arc;
@@ -134,8 +133,8 @@ pub fn main(built_in: &'static BuiltIn) -> ExitCode {
 /// Serves a configuration as `serve --config` does.
 #[cfg(feature = "drill")]
 pub(crate) fn serve_configured(config: &std::path::Path, built_in: &'static BuiltIn) -> ExitCode {
-    let words = [OsStr::new("drivebay"), OsStr::new("serve"), OsStr::new("--config"), config.as_os_str()];
-    begin(Cli::parse_from(words), built_in)
+    let words = ["drivebay", "serve", "--config"].map(std::ffi::OsStr::new);
+    begin(Cli::parse_from(words.into_iter().chain([config.as_os_str()])), built_in)
 }
 
 fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
