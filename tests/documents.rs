@@ -27,6 +27,24 @@ fn the_tutorial_shows_the_backend_that_is_built() {
     assert_eq!(shown, [text("guests/first/src/lib.rs")], "copy guests/first/src/lib.rs into README.md");
 }
 
+/// Whoever follows `guests/README.md` changes one line of the copy: where the SDK is.
+#[test]
+fn the_tutorials_folder_works_wherever_it_is_copied_to() {
+    let (root, copy) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());
+    std::fs::create_dir(copy.path().join("src")).unwrap();
+    std::fs::copy(root.join("guests/first/src/lib.rs"), copy.path().join("src/lib.rs")).unwrap();
+    // So that nothing is asked of a registry.
+    std::fs::copy(root.join("guests/Cargo.lock"), copy.path().join("Cargo.lock")).unwrap();
+    let manifest = text("guests/first/Cargo.toml");
+    let sdk = root.join("guests/sdk").display().to_string();
+    assert_eq!(manifest.matches("path = \"../sdk\"").count(), 1, "{manifest}");
+    std::fs::write(copy.path().join("Cargo.toml"), manifest.replace("../sdk", &sdk)).unwrap();
+    let mut cargo = std::process::Command::new(env!("CARGO"));
+    cargo.args(["metadata", "--offline", "--format-version", "1", "--manifest-path"]);
+    let found = cargo.arg(copy.path().join("Cargo.toml")).output().unwrap();
+    assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+}
+
 #[test]
 fn blocks_are_found_by_language() {
     let page = "```rust\nfn a() {}\n```\ntext\n```sh\nls\n```\n```rust\n\n```\n";

@@ -11,7 +11,7 @@
 //! ```
 //! use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest};
 //! use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
-//! use drivebay_sdk::{Error, Identity, Result, Volumes, types::Volume};
+//! use drivebay_sdk::{Error, Identity, Result, Volumes, names, new_id, state, types::Volume};
 //!
 //! struct Array;
 //!
@@ -22,10 +22,25 @@
 //!
 //! impl Volumes for Array {
 //!     fn create_volume(request: CreateVolumeRequest) -> Result<Volume> {
-//!         Ok(Volume::new(drivebay_sdk::names::encode(&request.name), 1 << 30))
+//!         // A client that repeats its call must get the volume of the first one: its id is kept under its name.
+//!         let key = format!("name/{}", names::encode(&request.name));
+//!         state::transact(|| {
+//!             if let Some(id) = state::get(&key)? {
+//!                 let id = String::from_utf8_lossy(&id).into_owned();
+//!                 return Ok((Volume::new(id, 1 << 30), state::Commit::new()));
+//!             }
+//!             let id = new_id()?;
+//!             let commit = state::Commit::new()
+//!                 .expect_absent(&key)
+//!                 .put(&key, id.as_bytes())
+//!                 .put(format!("id/{id}"), key.as_bytes());
+//!             Ok((Volume::new(id, 1 << 30), commit))
+//!         })
 //!     }
-//!     fn delete_volume(_: DeleteVolumeRequest) -> Result<()> {
-//!         Ok(())
+//!     fn delete_volume(request: DeleteVolumeRequest) -> Result<()> {
+//!         let by_id = format!("id/{}", request.volume_id);
+//!         let Some(key) = state::get(&by_id)? else { return Ok(()) };
+//!         Ok(state::Commit::new().delete(String::from_utf8_lossy(&key)).delete(by_id).run()?)
 //!     }
 //!     fn validate_volume_capabilities(request: ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
 //!         Err(Error::not_found(format!("there is no volume {}", request.volume_id)))
@@ -40,6 +55,7 @@ mod bindings;
 mod error;
 mod export;
 mod host;
+mod ids;
 mod interfaces;
 mod words;
 
@@ -49,5 +65,6 @@ pub mod parameters;
 pub mod types;
 
 pub use error::{Error, ErrorCode, Reason, Result};
+pub use ids::new_id;
 pub use host::{config, context, files, http, log, mounts, state};
 pub use interfaces::*;
