@@ -11,8 +11,11 @@ use super::backend::{
     SOCKET_MODE, Sockets, TRIAL,
 };
 use super::http::{self, HttpSection};
-use super::{Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, overlaps, units};
-use crate::limits::Limits;
+use super::unknown::Unknown;
+use super::{
+    Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, fields, limits_section as limits,
+    overlaps, units,
+};
 
 #[derive(Deserialize)]
 struct ConfigFile {
@@ -105,6 +108,34 @@ struct BackgroundSection {
     budget: Option<usize>,
 }
 
+/// The keys of the sections here, by their types.
+pub(super) struct Keys {
+    pub file: &'static [&'static str],
+    pub host: &'static [&'static str],
+    pub backend: &'static [&'static str],
+    pub grants: &'static [&'static str],
+    pub directory: &'static [&'static str],
+    pub instances: &'static [&'static str],
+    pub reuse: &'static [&'static str],
+    pub time: &'static [&'static str],
+    pub background: &'static [&'static str],
+}
+
+/// Asks the types.
+pub(super) fn keys() -> Keys {
+    Keys {
+        file: fields::of::<ConfigFile>(),
+        host: fields::of::<HostSection>(),
+        backend: fields::of::<BackendSection>(),
+        grants: fields::of::<GrantsSection>(),
+        directory: fields::of::<DirectorySection>(),
+        instances: fields::of::<InstancesSection>(),
+        reuse: fields::of::<ReuseSection>(),
+        time: fields::of::<TimeSection>(),
+        background: fields::of::<BackgroundSection>(),
+    }
+}
+
 impl Config {
     /// Reads a file.
     ///
@@ -127,13 +158,12 @@ impl Config {
         let mut problems = Problems::default();
         let mut unknown = Vec::new();
         let parsed = toml::Deserializer::parse(text).and_then(|file| {
-            serde_ignored::deserialize::<_, _, ConfigFile>(file, |path| unknown.push(path.to_string()))
+            serde_ignored::deserialize::<_, _, ConfigFile>(file, |path| unknown.push(Unknown::met(&path)))
         });
-        for key in unknown {
-            problems.add(format!("unknown key `{key}`: check its spelling and the section it stands in"));
-        }
         let file = match parsed {
-            Ok(file) => {
+            Ok(mut file) => {
+                let backends = file.backend.iter_mut().enumerate();
+                unknown.extend(backends.flat_map(|(n, backend)| limits::unknown(n, &mut backend.limits)));
                 if file.backend.is_empty() {
                     problems.add("there is no backend: add a [[backend]] section");
                 }
@@ -144,6 +174,9 @@ impl Config {
                 ConfigFile { host: HostSection::default(), backend: Vec::new() }
             }
         };
+        for key in unknown {
+            problems.add(key.words(text));
+        }
         let config = convert(file, &mut problems);
         problems.into_result(name, config)
     }
@@ -207,7 +240,7 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
         legacy_condition: section.legacy_condition.unwrap_or(false),
         digest: section.digest,
         grants: grants(section.grants, &place, problems),
-        limits: limits(section.limits, &place, problems),
+        limits: limits::read(section.limits, &place, problems),
         instances: instances(section.instances, &place, problems),
         signers: section.signers,
         drain: time_or(section.drain.time, DRAIN, &format!("{place}.drain.time"), problems),
@@ -284,49 +317,6 @@ fn grants(section: GrantsSection, place: &str, problems: &mut Problems) -> Grant
         grants.http_mode = problems.take(&format!("{place}.grants.http-mode"), http::mode(&text)).unwrap_or_default();
     }
     grants
-}
-
-fn limits(values: BTreeMap<String, toml::Value>, place: &str, problems: &mut Problems) -> Limits {
-    let mut limits = Limits::default();
-    for (key, value) in values {
-        let place = format!("{place}.limits.{key}");
-        let text = value.as_str().map_or_else(|| value.to_string(), ToOwned::to_owned);
-        problems.take(&place, limit(&mut limits, &key, &text));
-    }
-    limits
-}
-
-fn limit(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
-    let count = || text.parse::<usize>().ok().filter(|n| *n > 0).ok_or("write a number greater than 0");
-    match key {
-        "memory" => limits.memory = units::size(text)?,
-        "memory-total" => limits.memory_total = units::size(text)?,
-        "cpu" => limits.cpu = units::time(text)?,
-        "read-time" => limits.wall.read = units::time(text)?,
-        "change-time" => limits.wall.change = units::time(text)?,
-        "probe-time" => limits.wall.probe = units::time(text)?,
-        "step-time" => limits.wall.step = units::time(text)?,
-        "recovery-time" => limits.wall.recovery = units::time(text)?,
-        "load-time" => limits.wall.load = units::time(text)?,
-        "calls" => limits.calls = count()?.clamp(2, 1000),
-        "crossing" => limits.crossing = units::size(text)?,
-        "crossing-total" => limits.crossing_total = units::size(text)?,
-        "log-rate" => limits.log_rate = units::size(text)?,
-        "log-burst" => limits.log_burst = units::size(text)?,
-        "state" => limits.state = units::size(text)?,
-        "state-waiting" => limits.state_waiting = units::size(text)?,
-        "handles" => limits.handles = count()?,
-        "open-files" => limits.open_files = count()?,
-        "node-devices" => limits.node_devices = count()?,
-        "table-elements" => limits.table_elements = u64::try_from(count()?).unwrap_or(u64::MAX),
-        "jobs" => limits.jobs = count()?,
-        "compile-memory" => limits.compile_memory = units::size(text)?,
-        "compile-time" => limits.compile_time = units::time(text)?,
-        "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
-        _ if http::limit(&mut limits.http, key, text)? => {}
-        _ => return Err("there is no such limit".to_owned()),
-    }
-    Ok(())
 }
 
 fn instances(section: InstancesSection, place: &str, problems: &mut Problems) -> InstancePolicy {

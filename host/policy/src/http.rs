@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::{Problems, units};
+use super::{Problems, fields, units};
 use crate::egress::grant::{Grant, Identity, Mode, Origin};
 use crate::egress::limits::HttpLimits;
 
@@ -47,6 +47,11 @@ impl<'de> Deserialize<'de> for HttpSection {
         }
         from.deserialize_any(Forms)
     }
+}
+
+/// The keys of a granted origin.
+pub(super) fn keys() -> &'static [&'static str] {
+    fields::of::<FullSection>()
 }
 
 /// The grants of a section.

@@ -3,14 +3,19 @@
 
 mod backend;
 pub mod egress;
+mod fields;
 mod file;
 mod http;
 pub mod limits;
+mod limits_section;
 mod overlap;
 mod problems;
+mod reference;
+mod sections;
 #[cfg(test)]
 mod tests;
 pub mod units;
+mod unknown;
 
 use std::path::PathBuf;
 
@@ -22,6 +27,7 @@ pub use file::{source, targets};
 pub use http::argument as http_grant;
 pub use overlap::overlaps;
 pub use problems::{ConfigError, Problems};
+pub use reference::example;
 pub use units::SOCKET_PATH;
 
 /// All there is to know to start a host.
