@@ -67,6 +67,8 @@ mod recovery;
 #[cfg(test)]
 mod redaction;
 #[cfg(test)]
+mod refusals;
+#[cfg(test)]
 mod sites;
 #[cfg(test)]
 mod support;

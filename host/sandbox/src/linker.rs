@@ -4,7 +4,7 @@
 use wasmtime::Engine;
 use wasmtime::component::{HasSelf, Linker};
 
-use super::imports::{filesystem, http};
+use super::imports::{filesystem, http, sockets};
 use super::store::HostState;
 use drivebay_contract::bindings::Everything;
 
@@ -16,6 +16,7 @@ pub(crate) fn build(engine: &Engine) -> wasmtime::Result<Linker<HostState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
     filesystem::link(&mut linker)?;
+    sockets::link(&mut linker)?;
     http::link(&mut linker)?;
     Everything::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
     Ok(linker)

@@ -30,6 +30,6 @@ pub enum LoadError {
     #[error("it cannot be linked: {0}")]
     Link(String),
     /// It imports the contract in another version.
-    #[error("it was built for another version of the contract ({0}); this host has 0.1.0")]
+    #[error("{0}")]
     Contract(String),
 }

@@ -154,12 +154,22 @@ impl Loader {
             .map(|(name, _)| name)
             .filter(|name| ours.iter().any(|p| name.starts_with(p)) && !name.ends_with("@0.1.0"))
             .collect();
-        if foreign.is_empty() {
-            LoadError::Link(tame(&format!("{error:#}"), WORDS))
-        } else {
-            LoadError::Contract(tame(&foreign.join(", "), WORDS))
+        match foreign.iter().find_map(|name| built_for(name)) {
+            None => LoadError::Link(tame(&format!("{error:#}"), WORDS)),
+            Some(version) => {
+                let imports = foreign.join(", ");
+                let words = format!("built for {version}; this host knows 0.1.0 (it imports {imports})");
+                LoadError::Contract(tame(&words, WORDS))
+            }
         }
     }
+}
+
+/// The package and version of an interface's name; none: it has no version.
+fn built_for(name: &str) -> Option<String> {
+    let (path, version) = name.split_once('@')?;
+    let (package, _) = path.split_once('/')?;
+    Some(format!("{package}@{version}"))
 }
 
 /// Runs on a thread for blocking work, so that those that serve calls go on.

@@ -125,6 +125,7 @@ impl HostState {
             table: &mut self.table,
             limiter: &mut self.limiter,
             waiting: &self.waiting,
+            refusals: Some((&*self.around, &*self.call)),
         }
     }
 

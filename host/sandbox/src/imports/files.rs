@@ -1,7 +1,9 @@
 //! `drivebay:host/files`: work on files in granted directories, on the backend's lane.
 
+use std::sync::Arc;
 use std::time::Duration;
 
+use super::refusals::{self, Tried};
 use crate::meter::Meter;
 use crate::store::HostState;
 use drivebay_contract::bindings::drivebay::host::files::{
@@ -22,10 +24,16 @@ impl HostState {
         T: Send + 'static,
         F: FnOnce(Files) -> Result<T, FileError> + Send + 'static,
     {
-        let (files, waiting) = (self.around.files.clone(), self.waiting.clone());
+        let (around, call, waiting) = (Arc::clone(&self.around), Arc::clone(&self.call), self.waiting.clone());
         async move {
             waiting.ready().await?;
-            Ok(Meter::apart(|| work(files)).map_err(explain))
+            let done = Meter::apart(|| work(around.files.clone()));
+            Ok(done.map_err(|error| {
+                if matches!(error.code, FileErrorCode::NotGranted | FileErrorCode::NotAllowed) {
+                    refusals::tell(&around, &call, Tried::Path, &error.message);
+                }
+                explain(error)
+            }))
         }
     }
 

@@ -10,6 +10,8 @@ pub mod http;
 pub mod keyvalue;
 mod logging;
 mod mounts;
+pub(super) mod refusals;
+pub(super) mod sockets;
 mod state;
 pub mod stdio;
 

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use super::refusals::{self, Tried};
 use crate::store::HostState;
 use drivebay_contract::bindings::drivebay::host::mounts::{
     BindRequest, BindSource, EntryKind, Host, LedgerEntry, MountRequest, Usage, UsageUnit,
@@ -21,15 +22,22 @@ impl HostState {
         F: FnOnce(Node, Caller) -> U + Send + 'static,
         U: Future<Output = Result<T, NodeError>> + Send + 'static,
     {
-        let (node, call) = (self.around.node.clone(), Arc::clone(&self.call));
+        let (node, call, around) = (self.around.node.clone(), Arc::clone(&self.call), Arc::clone(&self.around));
         let caller = call.caller(&self.around.backend);
         async move {
             let Some(node) = node else {
                 let message = "node work is not granted to this backend (--node, or node = true)".to_owned();
+                refusals::tell(&around, &call, Tried::Node, &message);
                 return Ok(Err(Error { code: ErrorCode::NotGranted, message }));
             };
             let done = call.operation(work(call.node(&node).clone(), caller)).await?;
-            Ok(done.inspect_err(|error| call.note(error)).map_err(explain))
+            Ok(done.map_err(|error| {
+                call.note(&error);
+                if matches!(error.code, NodeCode::NotGranted | NodeCode::NotAllowed) {
+                    refusals::tell(&around, &call, Tried::Node, &error.message);
+                }
+                explain(error)
+            }))
         }
     }
 }

@@ -212,7 +212,7 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn create_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
         let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.create_directory(&path)).await
+        self.waiting.wait(|| folder.open()?.create_directory(&path)).await.map_err(|error| self.refused(&path, error))
     }
 
     async fn stat(&mut self, fd: Resource<types::Descriptor>) -> FsResult<DescriptorStat> {
@@ -265,7 +265,8 @@ impl HostDescriptor for FileSystemView<'_> {
     ) -> FsResult<Resource<types::Descriptor>> {
         let folder = self.folder(&fd)?;
         let how = opening(path_flags, open_flags, flags)?;
-        let opened = self.waiting.run(|patience| folder.get(patience)?.open(&path, how, patience)).await?;
+        let opened = self.waiting.run(|patience| folder.get(patience)?.open(&path, how, patience)).await;
+        let opened = opened.map_err(|error| self.refused(&path, error))?;
         let descriptor = match opened {
             Opened::File(file) => Descriptor::File(Arc::new(file)),
             Opened::Directory(directory) => Descriptor::Directory(directory),
@@ -280,12 +281,12 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn readlink_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<String> {
         let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.read_link(&path)).await
+        self.waiting.wait(|| folder.open()?.read_link(&path)).await.map_err(|error| self.refused(&path, error))
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
         let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.remove_directory(&path)).await
+        self.waiting.wait(|| folder.open()?.remove_directory(&path)).await.map_err(|error| self.refused(&path, error))
     }
 
     async fn rename_at(
@@ -306,7 +307,7 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn unlink_file_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
         let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.unlink(&path)).await
+        self.waiting.wait(|| folder.open()?.unlink(&path)).await.map_err(|error| self.refused(&path, error))
     }
 
     fn read_via_stream(
@@ -364,7 +365,7 @@ impl FileSystemView<'_> {
     async fn look(&mut self, fd: &Resource<types::Descriptor>, flags: PathFlags, path: &str) -> FsResult<Stat> {
         let folder = self.folder(fd)?;
         let look = |patience| folder.get(patience)?.stat_at(path, follows(flags), patience);
-        self.waiting.run(look).await
+        self.waiting.run(look).await.map_err(|error| self.refused(path, error))
     }
 }
 

@@ -17,11 +17,13 @@ use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
 use self::descriptor::Descriptor;
+use super::refusals::{self, Tried};
+use crate::context::CallContext;
 use crate::fault::Absent;
 use crate::lane::{self, Lane};
 use crate::limiter::Limiter;
 use crate::meter::Meter;
-use crate::store::HostState;
+use crate::store::{HostState, Surroundings};
 use drivebay_files::Files;
 use drivebay_files::descriptors::{Done, Patience, Trouble};
 
@@ -38,6 +40,8 @@ pub(crate) struct FileSystemView<'a> {
     pub(crate) table: &'a mut ResourceTable,
     pub(crate) limiter: &'a mut Limiter,
     pub(crate) waiting: &'a Waiting,
+    /// Who is told what was refused; none: nobody.
+    pub(crate) refusals: Option<(&'a Surroundings, &'a CallContext)>,
 }
 
 /// Where an instance may wait, and what counts the time of its work there.
@@ -67,6 +71,16 @@ impl preopens::Host for FileSystemView<'_> {
             directories.push((translate::outward(&self.table.push(Descriptor::Root(root))?), name));
         }
         Ok(directories)
+    }
+}
+
+impl FileSystemView<'_> {
+    /// Hands on an error, and says which path was refused for want of a grant.
+    pub(crate) fn refused(&self, path: &str, error: FsError) -> FsError {
+        if let (Some((around, call)), Some(types::ErrorCode::NotPermitted)) = (self.refusals, error.downcast_ref()) {
+            refusals::tell(around, call, Tried::Path, path);
+        }
+        error
     }
 }
 

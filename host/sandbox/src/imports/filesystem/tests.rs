@@ -53,7 +53,7 @@ impl Side for Ours {
 
     fn view(&mut self) -> FileSystemView<'_> {
         let Self { files, table, limiter, waiting } = self;
-        FileSystemView { files, table, limiter, waiting }
+        FileSystemView { files, table, limiter, waiting, refusals: None }
     }
 
     fn table(&mut self) -> &mut ResourceTable {
