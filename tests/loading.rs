@@ -3,8 +3,11 @@
 
 use std::path::Path;
 use std::process::Command;
+use std::time::{Duration, Instant};
 
-use crate::support::{Guest, Options, TestHost, run_to_end};
+use rustix::process::Pid;
+
+use crate::support::{Guest, Log, Options, PATIENCE, TestHost, run_to_end, wasm};
 
 /// Serves a file and expects that it is refused with these words.
 async fn refuses(bytes: &[u8], words: &str) {
@@ -100,9 +103,13 @@ async fn a_component_that_is_no_backend() {
 #[tokio::test]
 async fn another_version_of_the_contract() {
     let bytes = bytes_of("minimal-rust");
-    refuses(&replaced(&bytes, "/state@0.1.0", "/state@0.2.0"), "another version of the contract").await;
-    let exports = replaced(&bytes, "/identity@0.1.0", "/identity@0.2.0");
-    refuses(&exports, "does not export drivebay:backend/identity@0.1.0").await;
+    let imports = replaced(&bytes, "/state@0.1.0", "/state@0.2.0");
+    refuses(&imports, "built for drivebay:host@0.2.0; this host knows 0.1.0").await;
+    // One that it cannot do without, and one that it could.
+    for interface in ["identity", "volumes"] {
+        let exports = replaced(&bytes, &format!("/{interface}@0.1.0"), &format!("/{interface}@0.2.0"));
+        refuses(&exports, "built for drivebay:backend@0.2.0; this host knows 0.1.0").await;
+    }
 }
 
 #[tokio::test]
@@ -191,4 +198,33 @@ async fn a_command_line_with_mistakes() {
     let (code, said) = run_to_end(&["serve", "--config"], &[Path::new("/nowhere/host.toml")]).await;
     assert_eq!(code, 2, "{said}");
     assert!(said.contains("/nowhere/host.toml"), "{said}");
+}
+
+/// Nobody waits for a compiler that nobody needs any more, and whoever does wait is told.
+#[tokio::test]
+async fn a_host_that_compiles_says_so_and_ends_when_told() {
+    let dir = tempfile::tempdir().unwrap();
+    let slow = wasm::with_modules(&bytes_of("minimal-rust"), &[wasm::additions(400_000)]);
+    std::fs::write(dir.path().join("backend.wasm"), slow).unwrap();
+    let mut command = tokio::process::Command::new(env!("CARGO_BIN_EXE_drivebay"));
+    command.args(["serve", "--csi"]).arg(format!("unix://{}", dir.path().join("csi.sock").display()));
+    command.arg("--admin").arg(dir.path().join("admin.sock")).arg("--state").arg(dir.path().join("state"));
+    command.arg(dir.path().join("backend.wasm")).stderr(std::process::Stdio::piped()).kill_on_drop(true);
+    let mut child = command.spawn().unwrap();
+    let stderr = child.stderr.take().unwrap().into_owned_fd().unwrap();
+    // The runtime made the pipe non-blocking; a thread reads it.
+    rustix::io::ioctl_fionbio(&stderr, false).unwrap();
+    let log = Log::of(stderr);
+    log.wait("compiling backend ... ", 1).await;
+    // Meanwhile operators are told what goes on.
+    let (code, words) = run_to_end(&["status", "--admin"], &[&dir.path().join("admin.sock")]).await;
+    assert_eq!(code, 1, "{words}");
+    let told = Instant::now();
+    let id = Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap();
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    let status = tokio::time::timeout(PATIENCE, child.wait()).await.expect("it ends").unwrap();
+    let took = told.elapsed();
+    assert!(status.success() && took < Duration::from_secs(5), "{status} after {took:?}: {}", log.tail());
+    assert!(log.with("refused: ").is_empty() && log.with("generation serves").is_empty(), "it was not done by then");
+    println!("ended {took:?} after the signal");
 }

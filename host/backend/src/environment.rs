@@ -1,7 +1,7 @@
 //! What a generation finds around it, made from a configuration: state, directories, log, node work. Opens
 //! what is granted and nothing else; decides nothing about when.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio::sync::Notify;
@@ -46,8 +46,21 @@ pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles)
         access: if grant.write { files::Access::ReadWrite } else { files::Access::ReadOnly },
     });
     let grants: Vec<_> = grants.collect();
-    let directories = Directories::new(&grants).map_err(|e| Refused::Surroundings(e.to_string()))?;
+    let directories = Directories::new(&grants).map_err(|error| {
+        let absent = grants.iter().find_map(|grant| absent(&grant.host));
+        Refused::Surroundings(absent.unwrap_or_else(|| error.to_string()))
+    })?;
     Ok(Files::new(directories, jobs.clone(), open_files.clone(), files::View::Active))
+}
+
+/// What is wrong with a granted directory that is none, for the operator; none: it is one.
+fn absent(path: &Path) -> Option<String> {
+    let why = match std::fs::metadata(path) {
+        Ok(found) if found.is_dir() => return None,
+        Ok(_) => "this is no directory".to_owned(),
+        Err(error) => format!("{error}; make the directory, or correct the path"),
+    };
+    Some(format!("grants.directories: {}: {why}", path.display()))
 }
 
 /// What a backend's configuration allows of node work.

@@ -11,17 +11,20 @@ use super::component::Component;
 use super::environment::{Environment, Shared, egress, files, jobs, log, most_open, surroundings};
 use super::facts::{FactError, Facts, Given, lacking};
 use super::generation::{Generation, Parts};
-use super::loader::{self, answered, ask};
+use super::loader::{self, Signed, Trust, answered, ask};
+use super::progress;
 use super::refused::Refused;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::{Description, Need};
 use drivebay_contract::{Exports, Feature};
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_observe::text::tame;
 use drivebay_policy::BackendConfig;
+use drivebay_sandbox::instance::Program;
 use drivebay_sandbox::lane::{Lane, Movable};
 use drivebay_sandbox::limiter::MemoryInUse;
 use drivebay_sandbox::loading::{Loader, Shape};
-use drivebay_sandbox::store::View;
+use drivebay_sandbox::own::OwnExports;
+use drivebay_sandbox::store::{Surroundings, View};
 
 /// What was found.
 #[derive(Debug)]
@@ -94,10 +97,13 @@ async fn look(
     (bytes, lane): (Bytes, Arc<Lane>),
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
-    let loaded = Loader::new(&config.limits)?.load(bytes, seen.digest.clone(), None).await?;
+    let signed = loader::admit(&config, &seen.digest).await;
+    let loader = Loader::new(&config.limits)?;
+    let loaded = progress::told(&config.name, loader.load(bytes, seen.digest.clone(), None)).await?;
     seen.shape = Some(loaded.shape);
+    // In the order of serving; what is in a component is told in any case.
+    let signed = signed?;
     let program = loaded.linked?;
-    loader::check_pin(&config, &seen.digest)?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;
@@ -117,13 +123,29 @@ async fn look(
         Some(node) => facts.with_node(answered(&around.log, "get-node", Ok(node))?, given)?,
         None => facts,
     };
+    let judged = judge(&around, &program, &own, (signed, &facts, missing)).await;
     let (digest, config) = (seen.digest.clone(), Arc::new(config));
     let parts =
         Parts { digest, facts, exports, own, look: Arc::clone(&around), around, program, config: Arc::clone(&config) };
     let (backend, generation) = (Backend::new(config), Generation::new(parts));
     backend.current.store(Some(Arc::new(generation)));
     seen.described = Some(Described { backend: Arc::new(backend), wants, unknown_features });
-    missing.map_or(Ok(()), |error| Err(error.into()))
+    judged
+}
+
+/// What serving would refuse it for, as far as that can be told without serving: its signature, its grants, its own word
+/// on whether it is well.
+async fn judge(
+    around: &Arc<Surroundings>,
+    program: &Program,
+    own: &OwnExports,
+    (signed, facts, missing): (Signed, &Facts, Option<FactError>),
+) -> Result<(), Refused> {
+    loader::check_claim(signed, facts)?;
+    match missing {
+        Some(missing) => Err(missing.into()),
+        None => loader::try_out(around, program, own, Trust::First).await,
+    }
 }
 
 /// The facts, also of a component that lacks grants; and the words on those.

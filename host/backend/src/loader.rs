@@ -6,8 +6,10 @@ use std::sync::Arc;
 
 use super::call_id;
 use super::component::{Component, read_file};
+use super::contract_version;
 use super::facts::{Facts, Given};
 use super::generation::{Generation, Parts};
+use super::progress;
 use super::refused::Refused;
 use super::signature::{self, Claim, SignatureError};
 use drivebay_contract::Exports;
@@ -57,22 +59,43 @@ pub(super) async fn stage(
     component: Component,
 ) -> Result<Generation, Refused> {
     let Component { bytes, digest } = component;
-    check_pin(&config, &digest)?;
-    let claim = check_signature(&config, &digest).await?;
+    let signed = admit(&config, &digest).await?;
     let Staging { loader, cache, look, around, trust } = staging;
-    let program = loader.load(bytes, digest.clone(), cache).await?.linked?;
+    let loading = loader.load(bytes, digest.clone(), cache);
+    let program = progress::told(&config.name, loading).await?.linked?;
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
     warn_of_http(&config, &program);
-    if let Some((path, claim)) = claim
-        && (claim.name != facts.name || claim.version != facts.version)
-    {
-        let source = SignatureError::Format(format!("it is for {} {}", claim.name, claim.version));
-        return Err(Refused::Signature { path, source });
-    }
+    check_claim(signed, &facts)?;
     try_out(&look, &program, &own, trust).await?;
     Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
+}
+
+/// What vouches for a component, and in which file; none: nothing has to.
+pub(super) type Signed = Option<(String, Claim)>;
+
+/// What the configuration says of a component's bytes, before anything looks into them: serving and checking ask here.
+///
+/// # Errors
+/// Another digest is pinned, or a signature is demanded and does not count.
+pub(super) async fn admit(config: &BackendConfig, digest: &str) -> Result<Signed, Refused> {
+    check_pin(config, digest)?;
+    check_signature(config, digest).await
+}
+
+/// Whether the signature is for the name and version that the component says it has.
+///
+/// # Errors
+/// `Signature`.
+pub(super) fn check_claim(signed: Signed, facts: &Facts) -> Result<(), Refused> {
+    match signed {
+        Some((path, claim)) if claim.name != facts.name || claim.version != facts.version => {
+            let source = SignatureError::Format(format!("it is for {} {}", claim.name, claim.version));
+            Err(Refused::Signature { path, source })
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The engine's words on types, which quote the component's names.
@@ -96,20 +119,23 @@ fn warn_of_http(config: &BackendConfig, program: &Program) {
     }
 }
 
-/// The exports that the host calls.
+/// The exports that the host calls. A component with any interface of another version of the contract is refused as a
+/// whole: what it does there would never be called, and its vendor could not know.
 pub(super) fn own_exports(program: &Program) -> Result<OwnExports, Refused> {
-    OwnExports::find(program).map_err(|error| {
-        let exports = Shape::of_program(program).exports;
-        let other = exports.iter().find(|name| name.starts_with("drivebay:backend/") && !name.ends_with("@0.1.0"));
-        match other {
-            Some(other) => Refused::Contract(other.clone()),
-            None => Refused::NoBackend(tame(&format!("{error:#}"), QUOTED)),
-        }
-    })
+    let exports = Shape::of_program(program).exports;
+    if let Some(version) = contract_version::other(&exports) {
+        return Err(Refused::Contract(version));
+    }
+    OwnExports::find(program).map_err(|error| Refused::NoBackend(tame(&format!("{error:#}"), QUOTED)))
 }
 
 /// Asks whether it is well and can reach its storage.
-async fn try_out(look: &Arc<Surroundings>, program: &Program, own: &OwnExports, trust: Trust) -> Result<(), Refused> {
+pub(super) async fn try_out(
+    look: &Arc<Surroundings>,
+    program: &Program,
+    own: &OwnExports,
+    trust: Trust,
+) -> Result<(), Refused> {
     if trust != Trust::Known {
         let mut live = ask(look, program, "self-test").await?;
         let said = own.self_test(&mut live).await.map_err(|fault| Refused::Fault { call: "self-test", fault })?;
@@ -155,7 +181,7 @@ async fn check_signature(config: &BackendConfig, digest: &str) -> Result<Option<
 }
 
 /// Whether the operator allows this very component.
-pub(super) fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refused> {
+fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refused> {
     match &config.digest {
         Some(pinned) if pinned.strip_prefix("sha256:").is_none_or(|hex| !hex.eq_ignore_ascii_case(digest)) => {
             Err(Refused::Digest { found: digest.to_owned(), pinned: pinned.clone() })

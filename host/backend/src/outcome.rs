@@ -52,7 +52,7 @@ impl Backend {
     }
 
     fn tell(&self, lease: &Lease, change: Change) {
-        let (backend, digest) = (&self.name, &lease.digest);
+        let (backend, digest) = (&self.name, format!("sha256:{}", lease.digest));
         match change {
             Change::None => {}
             Change::Opened(pause) => {

@@ -1,5 +1,6 @@
 //! Why a component is not loaded, in words that say what to do, and the row of the table of refusals that it is.
 
+use super::contract_version::OtherVersion;
 use super::facts::FactError;
 use super::gate::{Refusal, RefusalId};
 use super::signature::SignatureError;
@@ -44,10 +45,8 @@ pub enum Refused {
     #[error(transparent)]
     Load(#[from] LoadError),
     /// It exports the contract in another version.
-    #[error(
-        "it was built for another version of the contract: it does not export drivebay:backend/identity@0.1.0 ({0})"
-    )]
-    Contract(String),
+    #[error("{0}")]
+    Contract(OtherVersion),
     /// It exports no identity.
     #[error("it is no backend: it does not export drivebay:backend/identity@0.1.0 ({0})")]
     NoBackend(String),

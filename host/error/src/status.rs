@@ -143,7 +143,7 @@ pub fn unknown_backend(name: &str, known: &[String]) -> Status {
 }
 
 /// An operator's request that breaks a rule.
-pub fn malformed(words: &'static str) -> Status {
+pub fn malformed(words: impl Into<String>) -> Status {
     Status::new(Code::InvalidArgument, words)
 }
 

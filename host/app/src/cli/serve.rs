@@ -103,9 +103,12 @@ fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
     };
     let served = super::runtime().map_err(anyhow::Error::from).and_then(|runtime| {
         let served = runtime.block_on(async {
-            let stop = super::asked_to_stop();
+            let mut stop = std::pin::pin!(super::asked_to_stop());
             let again = super::told_to_reread();
-            Host::start(config, prepared).await?.serve_following(source, again, stop).await
+            match Host::start_unless(&mut stop, config, prepared).await? {
+                Some(host) => host.serve_following(source, again, stop).await,
+                None => Ok(()),
+            }
         });
         match &served {
             // They go with the process: the threads that they are on would panic without the runtime.

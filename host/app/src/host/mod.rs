@@ -85,6 +85,20 @@ impl Host {
     /// # Errors
     /// When the state directory cannot be used, a socket not bound, or no backend at all be loaded.
     pub async fn start(config: Config, prepared: Prepared) -> Result<Self> {
+        let started = Self::start_unless(std::future::pending(), config, prepared).await?;
+        started.context("it was told to end before it had started")
+    }
+
+    /// The same, unless `end` resolves before: what has begun until then is stopped, a compiler under way as well, and
+    /// none is given.
+    ///
+    /// # Errors
+    /// As `start`; and when what had begun does not stop.
+    pub async fn start_unless<F: Future<Output = ()>>(
+        end: F,
+        config: Config,
+        prepared: Prepared,
+    ) -> Result<Option<Self>> {
         let environment = environment(&config, prepared).await?;
         let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
         if let Some(node) = environment.node.clone() {
@@ -99,14 +113,22 @@ impl Host {
             let backends = Arc::new(host.registry.clone());
             host.tasks.spawn(admin::page::serve(address, backends, host.ending.clone()).await?);
         }
-        if let Err(error) = host.start_all(config.backends).await {
+        let started = tokio::select! {
+            started = host.start_all(config.backends) => started,
+            () = end => {
+                tracing::info!("told to end before all backends were loaded");
+                host.stop().await?;
+                return Ok(None);
+            }
+        };
+        if let Err(error) = started {
             // What runs already ends as at a shutdown; a runtime that is dropped under a guest's work panics.
             if let Err(late) = host.stop().await {
                 tracing::warn!(%late, "the host did not start, and did not end well");
             }
             return Err(error);
         }
-        Ok(host)
+        Ok(Some(host))
     }
 
     /// Prepares and starts one in a program that has work of its own beside it and needs its rights for that, as
@@ -242,11 +264,13 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<Environment>
     })
 }
 
+/// What is said of a state directory that cannot be had, before the reason.
+pub(crate) fn unusable_state(path: &Path) -> String {
+    let path = path.display();
+    format!("the state directory {path} cannot be made; choose another with --state, or `state` in [host]")
+}
+
 fn private_directory(path: &Path) -> Result<()> {
     use std::os::unix::fs::DirBuilderExt;
-    std::fs::DirBuilder::new()
-        .recursive(true)
-        .mode(0o700)
-        .create(path)
-        .with_context(|| format!("the state directory {} cannot be made; choose another with --state", path.display()))
+    std::fs::DirBuilder::new().recursive(true).mode(0o700).create(path).with_context(|| unusable_state(path))
 }

@@ -77,11 +77,14 @@ impl Registry {
         let (backend, control, outcome) = drivebay_backend::start(config, &self.environment).await;
         let doorway = Doorway::new(Arc::clone(&backend), sockets);
         let running = Running { backend, control, doorway };
+        // Before its first generation is made, which may take minutes: operators see it, and an end ends it.
+        self.lock().insert(name.clone(), running.clone());
+        let outcome = outcome.await;
         if let Err(error) = running.doorway.keep() {
+            self.lock().remove(&name);
             running.stop().await;
             return Err(error.into());
         }
-        self.lock().insert(name, running);
         Ok(outcome)
     }
 

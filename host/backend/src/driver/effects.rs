@@ -12,6 +12,11 @@ use crate::{Generation, Readiness, environment, life};
 use drivebay_observe::metrics::metrics;
 use drivebay_state::{Namespace, Quota};
 
+/// A digest as operators know it.
+fn named(digest: &str) -> String {
+    format!("sha256:{digest}")
+}
+
 /// Why no calls are taken while the copy of the state is brought back.
 const RESTORING: &str = "a rollback brings the copy of its state back; repeat the call";
 
@@ -34,6 +39,7 @@ impl Driver {
         self.publish();
         self.tell_refusal();
         for (ticket, answer) in answers {
+            self.decided(ticket, answer.is_ok());
             if let Some(reply) = self.asked.remove(&ticket) {
                 // Whoever asked may have gone away.
                 let _ = reply.send(answer);
@@ -79,7 +85,8 @@ impl Driver {
         let id = RefusalId::ALL.iter().copied().find(|id| id.word() == word).unwrap_or(RefusalId::Host);
         let refusal = Refusal::new(id, entry.why.last().cloned().unwrap_or_default());
         metrics().refused(&self.backend.name, id.word());
-        let (backend, generation, digest) = (&self.backend.name, entry.number.0, &entry.recipe.code);
+        let (backend, generation) = (&self.backend.name, entry.number.0);
+        let digest = named(&entry.recipe.code);
         tracing::warn!(backend, generation, digest, refusal = word, "refused: {refusal}");
         self.refusal = Some(refusal);
     }
@@ -98,7 +105,7 @@ impl Driver {
         for missing in &facts.missing {
             tracing::warn!(backend = self.backend.name, missing, "a grant that it could use is not given");
         }
-        let (version, digest) = (facts.version.clone(), generation.digest.clone());
+        let (version, digest) = (facts.version.clone(), named(&generation.digest));
         self.backend.activate(generation);
         self.publish();
         metrics().swapped(&self.backend.name);

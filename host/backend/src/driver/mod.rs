@@ -10,6 +10,7 @@ mod staging;
 mod state;
 
 use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -63,6 +64,13 @@ impl Wish {
     }
 }
 
+/// What the operator wanted before a command, if that command is refused.
+struct Before {
+    ticket: Ticket,
+    config: Arc<BackendConfig>,
+    code: Option<String>,
+}
+
 struct Driver {
     backend: Arc<Backend>,
     environment: Environment,
@@ -70,6 +78,8 @@ struct Driver {
     configured: Arc<BackendConfig>,
     /// What the operator wants: that, or since then another component by a command.
     config: Arc<BackendConfig>,
+    /// What that was before the command that named another component and is not answered yet.
+    before: Option<Before>,
     /// The digest of the configured file, once it was read.
     code: Option<String>,
     machine: Lifecycle,
@@ -99,9 +109,12 @@ struct Driver {
     again: (Instant, Duration),
 }
 
-/// Starts a backend: its driver, and the first generation. The answer comes when something serves or the
-/// first attempt was refused; the driver goes on in both cases.
-pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Backend>, Control, Result<(), Refusal>) {
+/// Starts a backend: its driver, and the first generation. The last part resolves when something serves or the first
+/// attempt was refused; the driver goes on in both cases, and whoever has the backend can end it before.
+pub async fn start(
+    config: BackendConfig,
+    environment: &Environment,
+) -> (Arc<Backend>, Control, impl Future<Output = Result<(), Refusal>> + Send + use<>) {
     let config = Arc::new(config);
     let backend = Arc::new(Backend::new(Arc::clone(&config)));
     let (own, messages) = mpsc::unbounded_channel();
@@ -113,6 +126,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
     let driver = Driver {
         backend: Arc::clone(&backend),
         environment: environment.clone(),
+        before: None,
         code: None,
         machine,
         held: BTreeMap::new(),
@@ -137,8 +151,7 @@ pub async fn start(config: BackendConfig, environment: &Environment) -> (Arc<Bac
     };
     backend.detach(driver.run(messages));
     let gone = || Refusal::new(RefusalId::Host, "the backend's driver has ended");
-    let outcome = outcome.await.unwrap_or_else(|_| Err(gone()));
-    (backend, Control(own), outcome)
+    (backend, Control(own), async move { outcome.await.unwrap_or_else(|_| Err(gone())) })
 }
 
 impl Driver {
@@ -208,6 +221,7 @@ impl Driver {
         }
         let moved = config.component != self.config.component || config.signers != self.config.signers;
         self.configured = Arc::new(config);
+        self.before = None;
         self.config = Arc::clone(&self.configured);
         self.backend.config.store(Arc::clone(&self.config));
         self.machine.set_terms(terms(&self.config));
@@ -228,9 +242,7 @@ impl Driver {
         match command {
             Command::Reload { component, force, manner, .. } => {
                 if let Some(path) = component {
-                    let component = ComponentSource::File(path);
-                    self.config = Arc::new(BackendConfig { component, ..(*self.config).clone() });
-                    self.watch();
+                    self.try_instead(ticket, path);
                 }
                 self.look(Wish { why: Why::Reload, force, manner, ticket: Some(ticket) }).await;
             }
@@ -247,6 +259,28 @@ impl Driver {
         {
             // Whoever asked may have gone away.
             let _ = reply.send(Ok("it is being staged".to_owned()));
+        }
+    }
+
+    /// Wants another component from now on, unless the command with this ticket is refused.
+    fn try_instead(&mut self, ticket: Ticket, path: PathBuf) {
+        let (config, code) = match self.before.take() {
+            Some(before) => (before.config, before.code),
+            None => (Arc::clone(&self.config), self.code.clone()),
+        };
+        self.before = Some(Before { ticket, config, code });
+        let component = ComponentSource::File(path);
+        self.config = Arc::new(BackendConfig { component, ..(*self.config).clone() });
+        self.watch();
+    }
+
+    /// A command was answered: what it wanted stays, or what was wanted before it is watched again.
+    fn decided(&mut self, ticket: Ticket, is_done: bool) {
+        let Some(before) = self.before.take_if(|before| before.ticket == ticket) else { return };
+        if !is_done {
+            self.config = before.config;
+            self.code = before.code;
+            self.watch();
         }
     }
 
