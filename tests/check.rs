@@ -117,3 +117,134 @@ fn a_file_where_a_socket_or_directory_shall_be_is_a_problem() {
     assert!(words(&found["problems"]).contains("this is no directory"), "{found:#}");
     assert!(words(&found["backends"][0]["problems"]).contains("is no socket"), "{found:#}");
 }
+
+/// A configuration that cannot be served, by what is wrong with it.
+struct Broken {
+    name: &'static str,
+    /// Lines of `[host]`, of `[[backend]]` and of `[backend.grants]`; `ROOT` is a directory of the case's own.
+    lines: [&'static str; 3],
+    /// What both say.
+    words: &'static str,
+}
+
+const fn broken(name: &'static str, lines: [&'static str; 3], words: &'static str) -> Broken {
+    Broken { name, lines, words }
+}
+
+const BROKEN: [Broken; 14] = [
+    broken("unknown key", ["stat = \"/x\"", "", ""], "line 3: unknown key `host.stat`: did you mean `state`?"),
+    broken("unknown limit", ["", "limits = { memry = \"1MiB\" }", ""], "did you mean `memory`?"),
+    broken("wrong digest", ["", "digest = \"sha256:ZEROS\"", ""], "the configuration allows only sha256:"),
+    broken("no signer", ["", "signers = [\"ROOT/absent.pub\"]", ""], "ROOT/absent.pub: No such file"),
+    broken("a signature that is none", ["", "signers = [\"ROOT/file\"]", ""], "there is no `drivebay-signature`"),
+    broken(
+        "no signature",
+        ["", "component = \"ROOT/other.wasm\"\nsigners = [\"ROOT/file\"]", ""],
+        "there is no ROOT/other.wasm.sig",
+    ),
+    broken("no component", ["", "component = \"ROOT/absent.wasm\"", ""], "ROOT/absent.wasm: No such file"),
+    broken("no component at all", ["", "component = \"ROOT/file\"", ""], "does not begin as a WebAssembly file"),
+    broken(
+        "absent folder",
+        ["", "", "directories = [{ host = \"ROOT/absent\", guest = \"/pool\" }]"],
+        "ROOT/absent: No such file or directory (os error 2); make the directory",
+    ),
+    broken(
+        "a file as folder",
+        ["", "", "directories = [{ host = \"ROOT/file\", guest = \"/pool\" }]"],
+        "ROOT/file: this is no directory",
+    ),
+    broken(
+        "absent authority",
+        ["", "", "http = [{ origin = \"https://a.example\", ca = \"/nowhere/ca.pem\" }]"],
+        "HTTP is granted with what cannot be used: /nowhere/ca.pem",
+    ),
+    broken(
+        "foreign address",
+        ["http = \"192.0.2.1:9911\"", "", ""],
+        "http = 192.0.2.1:9911: Cannot assign requested address",
+    ),
+    broken("a file as socket", ["admin = \"ROOT/file\"", "", ""], "ROOT/file: there is a file that is no socket"),
+    broken(
+        "a file as state",
+        ["state = \"ROOT/file/state\"", "", ""],
+        "the state directory ROOT/file/state cannot be made",
+    ),
+];
+
+impl Broken {
+    /// Writes the case's files and gives its configuration.
+    fn write(&self, root: &Path) -> std::path::PathBuf {
+        std::fs::write(root.join("file"), "a file").unwrap();
+        let component = std::fs::read(crate::support::Guest("minimal-rust").path()).unwrap();
+        for name in ["backend.wasm", "other.wasm"] {
+            std::fs::write(root.join(name), &component).unwrap();
+        }
+        std::fs::write(root.join("backend.wasm.sig"), "nothing").unwrap();
+        let [host, backend, grants] = self.lines;
+        let or = |lines: &str, key: &str, line: &str| if lines.contains(key) { String::new() } else { line.to_owned() };
+        let state = or(host, "state = ", "state = \"ROOT/state\"");
+        let component = or(backend, "component = ", "component = \"ROOT/backend.wasm\"");
+        let text = format!(
+            "[host]\n{state}\n{host}\n[[backend]]\nname = \"a\"\ncsi = \"unix://ROOT/csi.sock\"\n{component}\n{backend}\n\
+             [backend.grants]\n{grants}\n"
+        );
+        let file = root.join("host.toml");
+        std::fs::write(&file, self.named(&text, root)).unwrap();
+        file
+    }
+
+    fn named(&self, text: &str, root: &Path) -> String {
+        text.replace("ROOT", root.to_str().unwrap()).replace("ZEROS", &"0".repeat(64))
+    }
+}
+
+/// Whoever has checked a configuration knows what serving it would say, in the same words.
+#[tokio::test]
+async fn what_serving_refuses_checking_finds() {
+    let check = async |case: &Broken| {
+        let root = tempfile::tempdir().unwrap();
+        let file = case.write(root.path());
+        let words = case.named(case.words, root.path());
+        for (command, codes) in [(&["check"][..], [1, 1]), (&["serve", "--config"], [1, 2])] {
+            let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_drivebay"))
+                .args(command)
+                .arg(&file)
+                .env_remove("CSI_ENDPOINT")
+                .output()
+                .await
+                .unwrap();
+            let said = String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned();
+            let flat = said.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(&words), "{}: {command:?} does not say \"{words}\":\n{said}", case.name);
+            assert!(codes.map(Some).contains(&output.status.code()), "{}: {command:?} {}", case.name, output.status);
+        }
+    };
+    for case in &BROKEN {
+        check(case).await;
+    }
+}
+
+/// An operator edits the file of a host that runs, and checks it before it is taken over.
+#[tokio::test]
+async fn a_socket_in_use_is_no_mistake() {
+    let place = tempfile::tempdir().unwrap();
+    let socket = place.path().join("csi.sock");
+    let _live = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    let component = crate::support::Guest("minimal-rust").path();
+    let found = config(&format!(
+        "[host]\nstate = \"{}/state\"\n[[backend]]\nname = \"a\"\ncomponent = \"{}\"\ncsi = \"unix://{}\"\n",
+        place.path().display(),
+        component.display(),
+        socket.display()
+    ));
+    assert_eq!(found["ok"], true, "{found:#}");
+    assert!(words(&found["backends"][0]["warnings"]).contains("another process is listening there"), "{found:#}");
+}
+
+#[test]
+fn the_commented_configuration_is_printed() {
+    let output = Command::new(env!("CARGO_BIN_EXE_drivebay")).arg("config").output().unwrap();
+    assert!(output.status.success());
+    assert_eq!(String::from_utf8(output.stdout).unwrap(), drivebay_policy::example());
+}

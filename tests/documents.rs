@@ -40,9 +40,23 @@ fn the_tutorials_folder_works_wherever_it_is_copied_to() {
     assert_eq!(manifest.matches("path = \"../sdk\"").count(), 1, "{manifest}");
     std::fs::write(copy.path().join("Cargo.toml"), manifest.replace("../sdk", &sdk)).unwrap();
     let mut cargo = std::process::Command::new(env!("CARGO"));
-    cargo.args(["metadata", "--offline", "--format-version", "1", "--manifest-path"]);
+    cargo.args([
+        "metadata",
+        "--offline",
+        "--filter-platform",
+        "wasm32-wasip2",
+        "--format-version",
+        "1",
+        "--manifest-path",
+    ]);
     let found = cargo.arg(copy.path().join("Cargo.toml")).output().unwrap();
     assert!(found.status.success(), "{}", String::from_utf8_lossy(&found.stderr));
+}
+
+#[test]
+fn the_commented_configuration_is_that_of_the_types() {
+    let page = text("host/policy/drivebay.toml");
+    assert!(page == drivebay_policy::example(), "write the output of `drivebay config` to host/policy/drivebay.toml");
 }
 
 #[test]

@@ -1,5 +1,5 @@
 //! The commented configuration: every section and key with its default. What `drivebay config` prints; as it stands
-//! it is a configuration that can be served. Text alone, from the rows of `sections`.
+//! it can be read, and `drivebay check` says what it still lacks. Text alone, from the rows of `sections`.
 
 use std::fmt::Write as _;
 

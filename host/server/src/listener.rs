@@ -50,12 +50,35 @@ pub fn listen(path: &Path, mode: u32) -> Result<UnixListener, ListenError> {
     Ok(listener)
 }
 
+/// Whether `listen` could have this path now. Makes and removes nothing.
+///
+/// # Errors
+/// What `listen` would say, as far as it can be told without making anything.
+pub fn judge(path: &Path) -> Result<(), ListenError> {
+    look(path).map(drop)
+}
+
 /// Removes the socket of a process that is gone.
 fn clear(path: &Path) -> Result<(), ListenError> {
     let system = |source| ListenError::System { path: path.display().to_string(), source };
+    match look(path)? {
+        Found::Nothing => Ok(()),
+        Found::Stale => std::fs::remove_file(path).map_err(system),
+    }
+}
+
+/// What is at a path that can be had.
+enum Found {
+    Nothing,
+    /// The socket of a process that is gone.
+    Stale,
+}
+
+fn look(path: &Path) -> Result<Found, ListenError> {
+    let system = |source| ListenError::System { path: path.display().to_string(), source };
     let meta = match std::fs::symlink_metadata(path) {
         Ok(meta) => meta,
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
         Err(e) => return Err(system(e)),
     };
     if !meta.file_type().is_socket() {
@@ -63,7 +86,7 @@ fn clear(path: &Path) -> Result<(), ListenError> {
     }
     match StdStream::connect(path) {
         Ok(_) => Err(ListenError::InUse(path.to_owned())),
-        Err(_) => std::fs::remove_file(path).map_err(system),
+        Err(_) => Ok(Found::Stale),
     }
 }
 
@@ -80,7 +103,9 @@ mod tests {
         let live = listen(&path, 0o660).unwrap();
         assert_eq!(std::fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o660);
         assert!(matches!(listen(&path, 0o600), Err(ListenError::InUse(_))));
+        assert!(matches!(judge(&path), Err(ListenError::InUse(_))));
         drop(live);
+        judge(&path).unwrap();
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1, "no extra files beside the socket");
     }
 
@@ -90,6 +115,7 @@ mod tests {
         let path = dir.path().join("x.sock");
         std::fs::write(&path, b"data").unwrap();
         assert!(matches!(listen(&path, 0o600), Err(ListenError::NotASocket(_))));
+        assert!(matches!(judge(&path), Err(ListenError::NotASocket(_))));
         assert_eq!(std::fs::read(&path).unwrap(), b"data");
     }
 }

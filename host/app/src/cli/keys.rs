@@ -63,7 +63,7 @@ pub(crate) fn sign(args: &Sign, local: &'static [u8]) -> Exit {
     finish((|| {
         let secret = std::fs::read_to_string(&args.key).with_context(|| args.key.display().to_string())?;
         let beside = std::path::absolute(&args.file)?.parent().map(std::path::Path::to_owned);
-        check::give_up_rights(&[std::env::temp_dir()].into_iter().chain(beside).collect::<Vec<_>>())?;
+        check::give_up_rights(&[std::env::temp_dir()].into_iter().chain(beside).collect::<Vec<_>>(), None)?;
         let claim = check::claim(&args.file, local)?;
         let text = signature::sign(&claim, &secret).with_context(|| args.key.display().to_string())?;
         let path = signature::beside(&args.file);

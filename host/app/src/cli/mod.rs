@@ -59,7 +59,7 @@ struct Cli {
     log_format: LogFormat,
     /// What is logged, for example `info` or `drivebay=debug,guest=info`. Unless given: `info` when
     /// serving, `warn` otherwise, so that log lines do not run through what a command prints. Lines of `audit` are
-    /// written unless it is named.
+    /// written unless it is named, and so are those of `progress`.
     #[arg(long, global = true, env = "DRIVEBAY_LOG")]
     log: Option<String>,
     #[command(subcommand)]
@@ -70,6 +70,7 @@ const EXAMPLES: &str = "Examples:
   drivebay demo                                       try it, with the built-in backend
   drivebay serve local --csi unix:///run/csi.sock     serve one backend
   drivebay serve --config /etc/drivebay.toml          serve what a file describes
+  drivebay config > drivebay.toml                     a configuration to begin with
   drivebay check backend.wasm                         what is in a component, and whether it fits
   drivebay conform --csi unix:///run/csi.sock         whether a driver keeps the rules, any driver
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
@@ -92,6 +93,8 @@ enum Command {
     Call(call::Args),
     /// Tell what a component or a configuration holds, and what is wrong with it.
     Check(check::Args),
+    /// Print a configuration with every key, its default and what it does.
+    Config,
     /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
     Conform(Box<drivebay_conformance::Args>),
     /// Try what hostile backends can do to a host of this program.
@@ -148,6 +151,10 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Serve(args) => serve::run(&args, built_in.local).into(),
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args, built_in.local).into(),
+        Command::Config => {
+            print(drivebay_policy::example().trim_end());
+            ExitCode::SUCCESS
+        }
         Command::Conform(args) => conform::run(&args).into(),
         #[cfg(feature = "drill")]
         Command::Attack(args) => attack::run(&args, built_in.faulty).into(),
@@ -170,9 +177,11 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
 fn log(cli: &Cli) -> Result<(), ParseError> {
     let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
     let mut targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
-    // What backends did with their grants is no matter of taste, unless it is named.
-    if !targets.iter().any(|(target, _)| target == AUDIT) {
-        targets = targets.with_target(AUDIT, LevelFilter::INFO);
+    // What backends did with their grants, and what is waited for, is no matter of taste, unless it is named.
+    for always in [AUDIT, drivebay_backend::PROGRESS] {
+        if !targets.iter().any(|(target, _)| target == always) {
+            targets = targets.with_target(always, LevelFilter::INFO);
+        }
     }
     let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr);
     match cli.log_format {

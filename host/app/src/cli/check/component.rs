@@ -96,19 +96,54 @@ async fn inspected(config: BackendConfig, environment: &Environment) -> anyhow::
     drivebay_backend::inspect(config, environment).await.map_err(|refused| anyhow::anyhow!("{refused}"))
 }
 
-/// Sorts the names of interfaces, and warns of exports that nobody will call.
+/// Sorts the names of interfaces, and warns of exports that nobody will call and of what is oddly absent.
 fn interfaces(shape: Shape, report: &mut ComponentReport) {
     let known = Interface::ALL.map(Interface::name);
     let (mut exports, foreign): (Vec<_>, Vec<_>) =
         shape.exports.into_iter().partition(|name| known.contains(&name.as_str()));
-    for export in &foreign {
-        report.warnings.push(format!("it exports {export}, which is not in this host's contract and is never called"));
-    }
+    report.warnings.extend(foreign.iter().filter_map(|export| uncalled(export, &known)));
+    report.warnings.extend(without_randomness(&exports, &shape.imports));
     exports.sort_by_key(|name| known.iter().position(|interface| interface == name));
     exports.extend(foreign.into_iter().filter(|name| name.starts_with(CONTRACT)));
     report.interfaces = exports;
     report.imports = shape.imports;
     report.imports.sort();
+}
+
+/// What to say of an export that nobody calls; none: its author does not expect that. A name without a package is a
+/// toolchain's own (`exports`), unless it is one that the contract has under its package.
+fn uncalled(export: &str, known: &[&str]) -> Option<String> {
+    let nobody = format!("it exports {export}, which is not in this host's contract and is never called");
+    let (path, version) = export.split_once('@').unwrap_or((export, ""));
+    let paths = known.iter().filter_map(|known| Some((known.split_once('@')?, known)));
+    for ((known_path, known_version), name) in paths {
+        // Loading refuses it for that, in its own words.
+        if path == known_path && version != known_version {
+            return None;
+        }
+        if known_path.strip_prefix(CONTRACT) == Some(path) {
+            return Some(format!("it exports {export}, which is never called: the contract's interface is {name}"));
+        }
+    }
+    export.contains(':').then_some(nobody)
+}
+
+/// Interfaces whose answers hold ids that the backend makes.
+const MAKERS: [&str; 4] = ["volumes", "snapshots", "group-snapshots", "volume-groups"];
+
+/// A fresh instance begins like every other: what it draws without the host's random numbers, all draw.
+fn without_randomness(exports: &[String], imports: &[String]) -> Option<String> {
+    let makes = exports.iter().find(|name| {
+        let short = name.strip_prefix(CONTRACT).and_then(|name| name.split_once('@'));
+        short.is_some_and(|(short, _)| MAKERS.contains(&short))
+    })?;
+    let is_random = imports.iter().any(|name| name.starts_with("wasi:random/"));
+    (!is_random).then(|| {
+        format!(
+            "it exports {makes} and imports no random numbers (wasi:random): every call runs in a fresh instance, so ids \
+             that it draws by itself are the same in all calls"
+        )
+    })
 }
 
 /// What it says of itself, and what clients would be told.
@@ -184,4 +219,51 @@ fn names<T: Message>(answer: Result<Response<T>, Status>, message: &str) -> Opti
         Some(if matches!(kind.as_str(), "rpc" | "service") { name.to_owned() } else { format!("{kind}.{name}") })
     });
     Some(names.collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn warnings(exports: &[&str], imports: &[&str]) -> Vec<String> {
+        let own = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let mut report = ComponentReport::of("x.wasm".to_owned());
+        interfaces(Shape { exports: own(exports), imports: own(imports) }, &mut report);
+        report.warnings
+    }
+
+    #[test]
+    fn exports_that_nobody_calls_are_warned_of_unless_a_toolchain_made_them() {
+        let identity = "drivebay:backend/identity@0.1.0";
+        assert_eq!(warnings(&[identity, "exports"], &[]), [""; 0]);
+        // Refused by loading.
+        assert_eq!(warnings(&[identity, "drivebay:backend/node@0.2.0"], &[]), [""; 0]);
+        for (export, words) in [
+            ("vendor:tools/debug@1.0.0", "which is not in this host's contract"),
+            ("drivebay:backend/teleport@0.1.0", "which is not in this host's contract"),
+            ("volumes", "the contract's interface is drivebay:backend/volumes@0.1.0"),
+        ] {
+            let found = warnings(&[identity, export], &[]);
+            assert!(found.len() == 1 && found[0].contains(words), "{export}: {found:?}");
+        }
+    }
+
+    #[test]
+    fn ids_without_random_numbers_are_warned_of() {
+        let random = "wasi:random/random@0.2.6";
+        for (export, imports, is_warned) in [
+            ("volumes", vec!["wasi:io/error@0.2.6"], true),
+            ("snapshots", vec![], true),
+            ("volumes", vec![random], false),
+            ("node", vec![], false),
+        ] {
+            let export = format!("drivebay:backend/{export}@0.1.0");
+            let found = warnings(&[&export], &imports);
+            assert_eq!(
+                found.iter().any(|words| words.contains("wasi:random")),
+                is_warned,
+                "{export} {imports:?} {found:?}"
+            );
+        }
+    }
 }

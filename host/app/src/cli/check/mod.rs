@@ -19,6 +19,7 @@ use super::{Exit, print, say};
 use drivebay_backend::signature::Claim;
 use drivebay_confine::{self as confine, Given};
 use drivebay_policy::{BackendConfig, ComponentSource, Config, ConfigError, source};
+use places::Found;
 use report::{ComponentReport, ConfigReport, Report};
 use scratch::Scratch;
 
@@ -45,7 +46,7 @@ pub(crate) struct Args {
 
 /// Checks the file and prints what was found.
 pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
-    if let Err(error) = give_up_rights(&[std::env::temp_dir()]) {
+    if let Err(error) = give_up_rights(&[std::env::temp_dir()], port(&args.file)) {
         say(&format!("{error:#}"));
         return Exit::Failed;
     }
@@ -77,8 +78,8 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 ///
 /// # Errors
 /// When a right cannot be given up.
-pub(super) fn give_up_rights(writable: &[PathBuf]) -> anyhow::Result<()> {
-    let given = Given { writable: writable.to_vec(), port: None };
+pub(super) fn give_up_rights(writable: &[PathBuf], port: Option<u16>) -> anyhow::Result<()> {
+    let given = Given { writable: writable.to_vec(), port };
     confine::guests(&given).map(drop).context("rights that are not needed cannot be given up")
 }
 
@@ -103,6 +104,12 @@ pub(super) fn claim(file: &Path, local: &'static [u8]) -> anyhow::Result<Claim> 
     })
 }
 
+/// The port that a host of this configuration would listen at, which is tried.
+fn port(file: &Path) -> Option<u16> {
+    let config = is_configuration(file).then(|| Config::read(file).ok()).flatten()?;
+    config.host.http.map(|address| address.port())
+}
+
 fn is_configuration(file: &Path) -> bool {
     file.extension().is_some_and(|ending| ending == "toml")
 }
@@ -125,7 +132,9 @@ async fn configuration(file: &Path, scratch: &Scratch) -> anyhow::Result<ConfigR
             return Ok(report);
         }
     };
-    report.problems.extend(places::host(&config.host));
+    let found = places::host(&config.host);
+    report.problems.extend(found.problems);
+    report.warnings.extend(found.taken);
     if config.backends.is_empty() {
         report.warnings.push("there is no [[backend]]: nothing would be served".to_owned());
     }
@@ -142,11 +151,12 @@ async fn configured(backend: BackendConfig, scratch: &Scratch) -> ComponentRepor
         ComponentSource::Local => "local".to_owned(),
         ComponentSource::File(path) => path.display().to_string(),
     };
-    let mut problems = places::backend(&backend);
+    let Found { mut problems, taken } = places::backend(&backend);
     let checked = component::check(backend, scratch.environment(), component::Grants::Configured).await;
     let mut report = checked
         .unwrap_or_else(|error| ComponentReport { problems: vec![format!("{error:#}")], ..ComponentReport::of(file) });
     report.backend = Some(name);
+    report.warnings.extend(taken);
     problems.append(&mut report.problems);
     report.problems = problems;
     report

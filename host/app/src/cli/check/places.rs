@@ -1,39 +1,89 @@
-//! The places that a configuration names on this machine: directories, sockets, programs. Looks only;
-//! makes and opens nothing, so that a check beside a running host disturbs nobody.
+//! The places that a configuration names on this machine: directories, sockets, programs. Looks only,
+//! with the functions of serving where there are some; makes nothing, so that a check beside a running host disturbs
+//! nobody.
 
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
+use std::io::ErrorKind;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
 
 use rustix::fs::{Access, access};
 
+use crate::admin::AdminError;
+use crate::host::unusable_state;
 use drivebay_files::{Absent, Programs};
 use drivebay_policy::{BackendConfig, HostConfig};
+use drivebay_server::listener::{self, ListenError};
 
 /// The imports behind which file systems are made, grown and copied.
 const WORK: [&str; 2] = ["drivebay:host/files@", "drivebay:host/mounts@"];
 
-/// What is wrong with the host's own places.
-pub(super) fn host(config: &HostConfig) -> Vec<String> {
-    let admin = config.admin.as_deref().and_then(|path| socket("host.admin", path));
-    directory_to_be("host.state", &config.state).into_iter().chain(admin).collect()
+/// What was found out about places.
+#[derive(Debug, Default)]
+pub(super) struct Found {
+    /// Serving would not begin, or fail later.
+    pub(super) problems: Vec<String>,
+    /// Serving would not begin now, because somebody is there: a host that serves this already, perhaps.
+    pub(super) taken: Vec<String>,
 }
 
-/// What is wrong with the places of a backend.
-pub(super) fn backend(config: &BackendConfig) -> Vec<String> {
+impl Found {
+    fn problem(&mut self, words: Option<String>) {
+        self.problems.extend(words);
+    }
+
+    /// A socket that is made when the host starts.
+    fn socket(&mut self, key: &str, path: &Path) {
+        match listener::judge(path) {
+            Ok(()) => self.problem(path.parent().and_then(|directory| directory_to_be(key, directory))),
+            Err(error @ ListenError::InUse(_)) => self.taken.push(taken(&format!("{key}: {error}"))),
+            Err(error) => self.problems.push(format!("{key}: {error}")),
+        }
+    }
+
+    fn address(&mut self, address: SocketAddr) {
+        if let Err(source) = TcpListener::bind(address) {
+            let is_taken = source.kind() == ErrorKind::AddrInUse;
+            let words = AdminError::Http { address, source }.to_string();
+            if is_taken { self.taken.push(taken(&words)) } else { self.problems.push(words) }
+        }
+    }
+}
+
+fn taken(words: &str) -> String {
+    format!("{words} (unless it is the host that serves this configuration already)")
+}
+
+/// What is wrong with the host's own places.
+pub(super) fn host(config: &HostConfig) -> Found {
+    let mut found = Found::default();
+    found.problem(directory_to_be(&unusable_state(&config.state), &config.state));
+    if let Some(path) = &config.admin {
+        found.socket("host.admin", path);
+    }
+    if let Some(address) = config.http {
+        found.address(address);
+    }
+    found
+}
+
+/// What is wrong with the places of a backend, beside what loading it finds.
+pub(super) fn backend(config: &BackendConfig) -> Found {
+    let mut found = Found::default();
     let sockets = &config.sockets;
-    let sockets = [
+    for (key, path) in [
         ("csi", &sockets.csi),
         ("csi-controller", &sockets.controller),
         ("csi-node", &sockets.node),
         ("addons", &sockets.addons),
-    ];
-    let sockets = sockets.into_iter().filter_map(|(key, path)| socket(key, path.as_deref()?));
-    let grants = config.grants.directories.iter().filter_map(|grant| {
-        let write = if grant.write { Need::Writing } else { Need::Reading };
-        granted(&grant.host, write).map(|words| format!("grants.directories: {words}"))
-    });
-    sockets.chain(grants).collect()
+    ] {
+        if let Some(path) = path {
+            found.socket(key, path);
+        }
+    }
+    for grant in config.grants.directories.iter().filter(|grant| grant.write && grant.host.is_dir()) {
+        found.problem(not_writable(&grant.host).map(|words| format!("grants.directories: {words}")));
+    }
+    found
 }
 
 /// What this machine lacks for a component that wants work on files or on the node.
@@ -49,30 +99,6 @@ pub(super) fn programs(imports: &[String], programs: &Programs) -> Vec<String> {
         )
     });
     words.collect()
-}
-
-/// What a directory is needed for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Need {
-    Reading,
-    Writing,
-}
-
-fn granted(path: &Path, need: Need) -> Option<String> {
-    match fs::metadata(path) {
-        Err(error) => Some(format!("{}: {error}; make the directory, or correct the path", path.display())),
-        Ok(found) if !found.is_dir() => Some(format!("{}: this is no directory", path.display())),
-        Ok(_) if need == Need::Writing => not_writable(path),
-        Ok(_) => None,
-    }
-}
-
-/// A socket that is made when the host starts.
-fn socket(key: &str, path: &Path) -> Option<String> {
-    if fs::symlink_metadata(path).is_ok_and(|found| !found.file_type().is_socket()) {
-        return Some(format!("{key}: {}: there is a file that is no socket; choose another path", path.display()));
-    }
-    path.parent().and_then(|directory| directory_to_be(key, directory))
 }
 
 /// A directory that is made if it is not there.
