@@ -100,3 +100,73 @@ async fn a_file_that_is_watched_again_may_hold_what_served_before() {
     swapped(&host, 4).await;
     assert_eq!(serving(&host, "b").await, version(2));
 }
+
+#[tokio::test]
+async fn status_tells_by_its_exit_status_whether_all_take_calls() {
+    let (shelf, host) = host(Options::default()).await;
+    assert_eq!(host.operate(&["status"]).await.0, 0);
+    // A refused candidate hinders nobody.
+    shelf.replace(b"nothing");
+    host.log.wait("refused: ", 1).await;
+    assert_eq!(host.operate(&["status"]).await.0, 0);
+    shelf.replace(&tester(1, "good"));
+    for (command, word) in [("drain", "drained"), ("stop", "stopped")] {
+        host.told(&[command, "under-test"]).await;
+        let (code, words) = host.operate(&["status"]).await;
+        assert_eq!(code, 1, "{words}");
+        assert!(words.contains(word) && words.contains("`drivebay reload under-test`"), "{words}");
+        host.told(&["reload", "under-test", "--wait"]).await;
+    }
+    assert_eq!(host.operate(&["status", "other"]).await.0, 2);
+    let (code, words) = host.operate(&["status", "--admin", "/nowhere/admin.sock"]).await;
+    assert_eq!(code, 1, "{words}");
+    assert!(words.contains("--admin") && !words.contains("--socket"), "advice is on what this command has: {words}");
+}
+
+/// What `status` and `history` print is what `pin` takes.
+#[tokio::test]
+async fn a_digest_is_taken_as_it_is_printed() {
+    let (shelf, host) = host(Options::default()).await;
+    let digest = drivebay_backend::digest_of(&tester(1, "good"));
+    let printed = format!("sha256:{}", &digest[..12]);
+    for command in [&["status"][..], &["history", "under-test"]] {
+        let words = host.told(command).await;
+        assert!(words.contains(&format!(" {printed} ")), "{words}");
+    }
+    host.told(&["pin", "under-test", &printed]).await;
+    assert_eq!(host.status().await["pinned"], format!("sha256:{digest}"));
+    shelf.replace(&tester(2, "good"));
+    host.log.wait("refusal=\"pinned\"", 1).await;
+    host.told(&["pin", "under-test", "none"]).await;
+    swapped(&host, 2).await;
+    host.told(&["pin", "under-test", &digest[..8]]).await;
+    assert_eq!(host.status().await["pinned"], format!("sha256:{digest}"), "of an earlier one, and bare");
+    let (code, words) = host.operate(&["pin", "under-test", "sha256:0123456789"]).await;
+    assert!(code == 2 && words.contains(&printed), "known ones are named: {words}");
+}
+
+/// The configured file is what counts again, and is still watched.
+#[tokio::test]
+async fn a_component_that_is_refused_does_not_stick() {
+    let (shelf, host) = host(Options::default()).await;
+    let elsewhere = Shelf::with(&tester(2, "prob"));
+    let other = elsewhere.file().display().to_string();
+    host.refused(&["reload", "under-test", "--wait", "--component", &other], "probe-failed").await;
+    host.refused(&["reload", "under-test", "--wait", "--component", "/nowhere.wasm"], "unreadable").await;
+    assert!(host.told(&["reload", "under-test", "--wait"]).await.contains("serves already"), "the configured file");
+    shelf.replace(&tester(3, "good"));
+    swapped(&host, 2).await;
+    assert_eq!(serving(&host, "a").await, version(3));
+    // Nobody waits for the outcome: it is the same.
+    host.told(&["reload", "under-test", "--component", &other]).await;
+    host.log.wait("refusal=\"probe-failed\"", 2).await;
+    shelf.replace(&tester(4, "good"));
+    swapped(&host, 3).await;
+    // One that serves sticks, whatever is refused after it.
+    let good = Shelf::with(&tester(5, "good"));
+    host.told(&["reload", "under-test", "--wait", "--component", &good.file().display().to_string()]).await;
+    host.refused(&["reload", "under-test", "--wait", "--component", &other], "probe-failed").await;
+    good.replace(&tester(6, "good"));
+    swapped(&host, 5).await;
+    assert_eq!(serving(&host, "b").await, version(6));
+}

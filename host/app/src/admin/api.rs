@@ -6,11 +6,10 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status};
 
 use super::Backends;
-use super::answer;
+use super::{answer, digest};
 use drivebay_backend::lifecycle::{Force, Intake, Manner};
 use drivebay_backend::{Backend, Command, Control, Wait};
 use drivebay_error::status;
-use drivebay_policy::units;
 use drivebay_proto::admin::{
     CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
     PinRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
@@ -84,10 +83,12 @@ impl Admin for Api {
         let PinRequest { name, digest } = request.into_inner();
         let code = match digest.as_str() {
             "" => None,
-            text => Some(
-                units::digest(text)
-                    .map_err(|_| status::malformed("digest: write sha256: and 64 hexadecimal digits, or nothing"))?,
-            ),
+            text => {
+                let (backend, _) = self.find(&name)?;
+                let status = backend.status();
+                let known: Vec<_> = status.history.iter().map(|entry| entry.recipe.code.as_str()).collect();
+                Some(digest::meant(text, &known).map_err(status::malformed)?)
+            }
         };
         self.command(&name, Command::Pin(code)).await
     }

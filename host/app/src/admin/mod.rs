@@ -3,6 +3,7 @@
 
 mod answer;
 mod api;
+mod digest;
 pub mod page;
 
 use std::path::Path;

@@ -59,7 +59,8 @@ pub(crate) struct Rollback {
 pub(crate) struct Pin {
     /// The backend.
     name: String,
-    /// The only digest that may be loaded, as sha256:…; `none` allows any again.
+    /// The only digest that may be loaded: sha256:… or the digits alone, or the beginning of one in the history; `none`
+    /// allows any again.
     digest: String,
     #[command(flatten)]
     socket: Socket,

@@ -11,7 +11,7 @@ use std::path::PathBuf;
 use tonic::Status;
 use tonic::transport::Channel;
 
-use super::call::connect::connect;
+use super::call::{Whose, connect_to};
 use super::{Exit, say};
 use drivebay_policy::units;
 use drivebay_proto::admin::admin_client::AdminClient;
@@ -49,9 +49,7 @@ impl Socket {
         let done = super::runtime().map_err(|error| Failure::Failed(error.to_string())).and_then(|runtime| {
             runtime.block_on(async {
                 let path = self.path().map_err(Failure::Usage)?;
-                let channel = connect(&path)
-                    .await
-                    .map_err(|words| Failure::Failed(format!("{words} (the host's `admin` in [host], or --admin)")))?;
+                let channel = connect_to(&path, Whose::Host).await.map_err(Failure::Failed)?;
                 work(AdminClient::new(channel)).await
             })
         });
@@ -85,7 +83,8 @@ fn moment(milliseconds: u64) -> Option<String> {
     Some(humantime::format_rfc3339_seconds(time).to_string())
 }
 
-/// As much of a digest as tells components apart.
+/// As much of a digest as tells components apart; `pin` takes it as it stands here.
 fn short(digest: &str) -> String {
-    digest.strip_prefix("sha256:").unwrap_or(digest).chars().take(12).collect()
+    let digits = digest.strip_prefix("sha256:").unwrap_or(digest);
+    format!("sha256:{}", digits.chars().take(12).collect::<String>())
 }

@@ -11,8 +11,9 @@ use drivebay_proto::admin::{Backend, GetStatusRequest};
 
 /// How often `--watch` looks.
 const LOOK_EVERY: Duration = Duration::from_secs(1);
-const EXAMPLES: &str =
-    "Exit status: 0 every backend serves, 1 one does not or the host cannot be reached, 2 wrong usage.
+const EXAMPLES: &str = "Exit status: 0 every backend takes calls (active, trial), 1 one does not (drained, stopped, \
+recovering, unhealthy, its breaker not closed, nothing loaded), there is none, or the host cannot be reached, \
+2 wrong usage or no such backend.
 
 Examples:
   drivebay status
@@ -107,6 +108,27 @@ impl From<Backend> for Row {
     }
 }
 
+impl Row {
+    /// Why it takes no calls, and what to do; none: it takes them.
+    fn hindrance(&self) -> Option<String> {
+        let name = &self.name;
+        let why = match self.state.as_str() {
+            "active" | "trial" => match self.breaker.as_ref() {
+                Some(breaker) if breaker.state != "closed" => return Some(broken_line(name, breaker)),
+                _ => return None,
+            },
+            "drained" => format!("an operator has drained it; `drivebay reload {name}` ends that"),
+            "stopped" => format!("an operator has stopped it; `drivebay reload {name}` ends that"),
+            "recovering" => "it finishes or undoes what was under way when the host ended".to_owned(),
+            "unhealthy" => "its last probe failed; the host's log says why".to_owned(),
+            "rejected" => format!("what was found is refused; `drivebay history {name}` says why"),
+            "empty" => "nothing is loaded yet".to_owned(),
+            other => format!("it is {other}"),
+        };
+        Some(format!("{name}: takes no calls: {why}"))
+    }
+}
+
 /// Prints how the backends are.
 pub(crate) fn run(args: &Args) -> Exit {
     args.socket.run(async |mut client| {
@@ -116,7 +138,7 @@ pub(crate) fn run(args: &Args) -> Exit {
             let request = GetStatusRequest { names: args.names.clone() };
             let answer = client.get_status(request).await?.into_inner();
             let rows: Vec<Row> = answer.backends.into_iter().map(Row::from).collect();
-            let all_serve = rows.iter().all(|row| row.generation.is_some());
+            let all_serve = !rows.is_empty() && rows.iter().all(|row| row.hindrance().is_none());
             let confinement = answer.confinement.map(|it| Confinement {
                 capabilities: it.capabilities,
                 no_new_privileges: it.no_new_privileges,
@@ -162,13 +184,15 @@ fn people(report: &Report) -> String {
             row.instances.to_string(),
         ]
     });
+    if rows.is_empty() {
+        return "There is no backend: add a [[backend]] section to the host's configuration.".to_owned();
+    }
     let heading = ["NAME", "STATE", "GENERATION", "VERSION", "DIGEST", "SINCE", "CALLS", "ERRORS", "INSTANCES"];
     let mut lines = table::lay_out(heading, &cells.collect::<Vec<_>>());
     for row in rows {
         lines.extend(row.staging.map(|number| format!("{}: generation {number} is being staged", row.name)));
         lines.extend(row.pinned.as_ref().map(|digest| format!("{}: only {digest} is allowed", row.name)));
-        let broken = row.breaker.as_ref().filter(|breaker| breaker.state != "closed");
-        lines.extend(broken.map(|breaker| broken_line(&row.name, breaker)));
+        lines.extend(row.hindrance());
         let refusal = row.last_refusal.as_ref();
         lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
     }
@@ -193,4 +217,41 @@ fn broken_line(name: &str, breaker: &Breaker) -> String {
         time => format!("a call tries it in {} s", time.div_ceil(1_000)),
     };
     format!("{name}: breaker {}: calls are refused after a series that went wrong; {again}", breaker.state)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn row(state: &str, breaker: Option<&str>) -> Row {
+        let breaker =
+            breaker.map(|state| drivebay_proto::admin::Breaker { state: state.to_owned(), ..Default::default() });
+        Row::from(Backend {
+            name: "array".to_owned(),
+            state: state.to_owned(),
+            generation: 1,
+            breaker,
+            ..Default::default()
+        })
+    }
+
+    #[test]
+    fn a_backend_serves_or_says_why_not() {
+        for (state, breaker) in [("active", None), ("active", Some("closed")), ("trial", Some("closed"))] {
+            assert_eq!(row(state, breaker).hindrance(), None, "{state} {breaker:?}");
+        }
+        for (state, breaker, words) in [
+            ("active", Some("open"), "breaker open"),
+            ("trial", Some("trying"), "breaker trying"),
+            ("drained", None, "`drivebay reload array`"),
+            ("stopped", None, "`drivebay reload array`"),
+            ("recovering", None, "under way"),
+            ("unhealthy", None, "probe"),
+            ("rejected", None, "`drivebay history array`"),
+            ("empty", None, "nothing is loaded"),
+        ] {
+            let said = row(state, breaker).hindrance().unwrap_or_default();
+            assert!(said.starts_with("array: ") && said.contains(words), "{state}: {said}");
+        }
+    }
 }

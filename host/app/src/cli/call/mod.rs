@@ -20,7 +20,7 @@ use tonic::{Code, Status};
 
 use super::{Exit, print, say};
 use codec::DynamicCodec;
-pub(super) use connect::connect;
+pub(super) use connect::{Whose, connect, connect_to};
 use drivebay_policy::units;
 
 /// The largest answer that is taken, in bytes: listings of large drivers pass the transport's 4 MiB.
