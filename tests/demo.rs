@@ -34,6 +34,16 @@ async fn a_walk_goes_well_twice_on_the_same_directory_and_leaves_no_volume() {
         let said = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
         assert!(said.contains("DeleteVolume"), "{said}");
+        let acts = [
+            "Act 1: a driver",
+            "Act 2: a volume's life",
+            "Act 3: a volume fails over",
+            "Act 4: the backend is swapped",
+        ];
+        let places: Vec<_> = acts.iter().map(|act| said.find(act).unwrap_or_else(|| panic!("{act}: {said}"))).collect();
+        assert!(places.is_sorted(), "{said}");
+        assert!(said.contains("clients made") && said.contains("none failed"), "{said}");
+        assert!(!directory.path().join("admin.sock").exists(), "nor does it leave the operators' socket");
         assert!(!directory.path().join("csi.sock").exists(), "a host takes its sockets away");
         for pool in ["data/pool", "data/b/pool"] {
             let pool = directory.path().join(pool);
@@ -59,4 +69,30 @@ async fn a_walk_that_is_stopped_tidies_up_and_ends() {
     assert!(status.unwrap().code().is_some(), "it ends by itself, not by the signal");
     assert_eq!(volumes(&directory.path().join("data/pool")), Vec::<PathBuf>::new());
     assert!(!directory.path().join("csi.sock").exists());
+}
+
+/// What it names to try next works while it serves.
+#[tokio::test]
+async fn what_it_invites_to_works() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut child = demo(directory.path(), &["--no-walk"]);
+    let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
+    let mut said = Vec::new();
+    while let Some(line) = lines.next_line().await.unwrap() {
+        said.push(line);
+        if said.last().is_some_and(|line| line.contains("drivebay config")) {
+            break;
+        }
+    }
+    let admin = said.iter().find_map(|line| line.trim().strip_prefix("export DRIVEBAY_ADMIN=")).unwrap();
+    for command in ["status", "history", "reload", "rollback"] {
+        let line =
+            said.iter().find_map(|line| line.trim().strip_prefix("drivebay ").filter(|l| l.starts_with(command)));
+        let words: Vec<_> = line.unwrap_or_else(|| panic!("{command}: {said:?}")).split(' ').collect();
+        let mut program = Command::new(env!("CARGO_BIN_EXE_drivebay"));
+        let output = program.args(&words).env("DRIVEBAY_ADMIN", admin).output().await.unwrap();
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+    kill_process(Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap(), Signal::TERM).unwrap();
+    assert!(child.wait().await.unwrap().success());
 }

@@ -54,6 +54,10 @@ struct Place {
     first: Site,
     second: Site,
     state: PathBuf,
+    /// Where the host listens for operators.
+    admin: PathBuf,
+    /// Another build of the backend, to swap to.
+    next: PathBuf,
     /// What both sites see.
     link: PathBuf,
 }
@@ -101,12 +105,14 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 
 fn demonstrate(args: &Args, local: &'static [u8], place: &Place) -> Result<Exit> {
     let work = NodeWork::here();
-    place.make()?;
+    place.make(local)?;
     let config = config(place, work);
     // Before the runtime: rights are given up while there are no threads.
     let prepared = Host::prepare(&config, local)?;
     super::runtime()?.block_on(async {
-        let host = Host::start(config, prepared).await?;
+        let Some(host) = Host::start_unless(asked_to_stop(), config, prepared).await? else {
+            return Ok(if args.once { Exit::Failed } else { Exit::Done });
+        };
         let walked = if args.no_walk { Walked::Well } else { walk(place, work).await };
         if walked == Walked::Stopped || args.once {
             host.stop().await?;
@@ -163,27 +169,37 @@ impl Place {
             pool: directory.join("data/b/pool"),
             mounts: directory.join("b/mounts"),
         };
-        Ok(Self { first, second, state: directory.join("data/state"), link: directory.join("data/link") })
+        let (state, link) = (directory.join("data/state"), directory.join("data/link"));
+        Ok(Self { first, second, state, admin: socket("admin.sock")?, next: directory.join("data/next.wasm"), link })
     }
 
     /// Makes the directories that must be there before a host starts.
     ///
     /// # Errors
     /// When one cannot be made.
-    fn make(&self) -> Result<()> {
+    fn make(&self, local: &[u8]) -> Result<()> {
         let sockets = [&self.first.csi, &self.second.csi].map(|socket| socket.parent().unwrap_or(Path::new("/")));
         let pools = [&self.first.pool, &self.second.pool].map(PathBuf::as_path);
         for path in sockets.into_iter().chain(pools).chain([self.link.as_path()]) {
             std::fs::create_dir_all(path)
                 .with_context(|| format!("{} cannot be made; choose another place with --dir", path.display()))?;
         }
-        Ok(())
+        std::fs::write(&self.next, another_build(local)).with_context(|| self.next.display().to_string())
     }
+}
+
+/// The same component with another digest: a custom section is added, which means nothing.
+fn another_build(component: &[u8]) -> Vec<u8> {
+    const CUSTOM: u8 = 0;
+    const NAME: &[u8; 4] = b"demo";
+    const LENGTH: u8 = 5;
+    let section = [&[CUSTOM, LENGTH, LENGTH - 1][..], NAME].concat();
+    [component, &section].concat()
 }
 
 fn config(place: &Place, work: NodeWork) -> Config {
     let targets = vec![place.first.mounts.clone(), place.second.mounts.clone()];
-    let host = HostConfig { state: place.state.clone(), admin: None, http: None, targets };
+    let host = HostConfig { state: place.state.clone(), admin: Some(place.admin.clone()), http: None, targets };
     let backends = [&place.first, &place.second].map(|site| backend(site, &place.link, work));
     Config { host, backends: backends.into(), file: None }
 }
@@ -223,10 +239,13 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
 fn invitation(place: &Place) -> String {
     let (csi, addons) = (place.first.csi.display(), place.first.addons.display());
     let (csi_b, addons_b) = (place.second.csi.display(), place.second.addons.display());
+    let (admin, next, name) = (place.admin.display(), place.next.display(), place.first.name);
     format!(
         "
 Serving on unix://{csi} and unix://{addons} until Ctrl-C,
-the second site on unix://{csi_b} and unix://{addons_b}. In another terminal, try:
+the second site on unix://{csi_b} and unix://{addons_b}. In another terminal, try
+
+to call it:
   drivebay call --socket {csi} Identity/GetPluginInfo
   drivebay call --socket {csi} Controller/CreateVolume '{{\"name\": \"mine\", \"capacity_range\": \
 {{\"required_bytes\": 67108864}}, \"volume_capabilities\": [{{\"mount\": {{\"fs_type\": \"ext4\"}}, \
@@ -234,6 +253,17 @@ the second site on unix://{csi_b} and unix://{addons_b}. In another terminal, tr
   drivebay call --socket {csi} Controller/ListVolumes
   drivebay call --socket {addons} identity.Identity/GetCapabilities
   drivebay call --socket {addons} replication.Controller/EnableVolumeReplication '{{\"volume_id\": \"ID\"}}'
-  drivebay call --socket {csi_b} Controller/ListVolumes"
+  drivebay call --socket {csi_b} Controller/ListVolumes
+
+to operate it:
+  export DRIVEBAY_ADMIN={admin}
+  drivebay status
+  drivebay history {name}
+  drivebay reload {name} --component {next} --wait
+  drivebay rollback {name}
+
+to judge it, and to serve a backend of your own:
+  drivebay conform --csi unix://{csi} --addons unix://{addons}
+  drivebay config > drivebay.toml"
     )
 }

@@ -27,13 +27,14 @@ pub(super) enum Halt {
 pub(super) struct Steps {
     stop: CancellationToken,
     number: usize,
+    acts: usize,
     failed: Vec<String>,
 }
 
 impl Steps {
     /// None yet; none begins once `stop` is cancelled, apart from those of tidying up.
     pub(super) const fn new(stop: CancellationToken) -> Self {
-        Self { stop, number: 0, failed: Vec::new() }
+        Self { stop, number: 0, acts: 0, failed: Vec::new() }
     }
 
     /// Makes a call that the walk cannot go on without.
@@ -123,6 +124,12 @@ impl Steps {
         Halt::Failed
     }
 
+    /// Begins an act; the steps go on being counted.
+    pub(super) fn act(&mut self, title: &str) {
+        self.acts += 1;
+        print(&format!("\nAct {}: {title}", self.acts));
+    }
+
     /// The sentence at the end.
     pub(super) fn verdict(&self, ended: Result<(), Halt>) -> Result<(), Halt> {
         if !self.failed.is_empty() {
@@ -130,7 +137,7 @@ impl Steps {
             return Err(Halt::Failed);
         }
         match ended {
-            Ok(()) => print("All steps went well."),
+            Ok(()) => print("\nAll steps went well."),
             Err(_) => print("Stopped before the end; what the walk had made was taken away."),
         }
         ended

@@ -5,6 +5,7 @@ mod client;
 mod mounted;
 mod requests;
 mod sites;
+mod swap;
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -72,6 +73,9 @@ impl<'a> Walk<'a> {
         let tag = format!("demo-{:x}", now.as_millis());
         let mut walk = Self { place, clients, steps, made: Vec::new(), tag };
         let lived = Box::pin(walk.life(work)).await;
+        if !walk.made.is_empty() {
+            walk.steps.act("everything is taken away");
+        }
         let tidied = walk.tidy().await;
         if let Some(words) = work.left_out() {
             print(&format!("Left out: {words}."));
@@ -80,9 +84,11 @@ impl<'a> Walk<'a> {
     }
 
     async fn life(&mut self, work: NodeWork) -> Result<(), Halt> {
+        self.steps.act("a driver introduces itself");
         self.ready(Side::First).await?;
         self.ready(Side::Second).await?;
         self.introduction().await?;
+        self.steps.act("a volume's life");
         let first = self.create("first", SIZE, None).await?;
         if work.mounts() {
             self.life_on_node(&first, work).await?;
@@ -95,7 +101,10 @@ impl<'a> Walk<'a> {
         }
         self.create("cloned", GROWN, Some(Source::Volume(first.id.clone()))).await?;
         self.listings().await?;
-        self.life_at_two_sites(work).await
+        self.steps.act("a volume fails over to another site, and back");
+        self.life_at_two_sites(work).await?;
+        self.steps.act("the backend is swapped while it is at work");
+        self.swap_under_load().await
     }
 
     /// A client asks until the answer is yes: a backend may have to recover first.

@@ -55,6 +55,17 @@ pub(super) fn create_volume(name: &str, bytes: i64, from: Option<Source>) -> v1:
     }
 }
 
+/// A plain directory as a volume, which takes no program to make.
+pub(super) fn directory(name: &str, bytes: i64) -> v1::CreateVolumeRequest {
+    let mount = AccessType::Mount(MountVolume::default());
+    let capability = v1::VolumeCapability { access_type: Some(mount), ..capability() };
+    v1::CreateVolumeRequest {
+        parameters: [("kind".to_owned(), "directory".to_owned())].into(),
+        volume_capabilities: vec![capability],
+        ..create_volume(name, bytes, None)
+    }
+}
+
 pub(super) fn create_snapshot(name: &str, volume: &str) -> v1::CreateSnapshotRequest {
     v1::CreateSnapshotRequest { name: name.to_owned(), source_volume_id: volume.to_owned(), ..Default::default() }
 }
