@@ -178,6 +178,10 @@ pub struct Replication {
     pub ids: bool,
     /// Whether a snapshot can be a source.
     pub snapshot_source: bool,
+    /// A command for the shell after which the sites do not hear each other.
+    pub cut: Option<String>,
+    /// A command after which they do again.
+    pub mend: Option<String>,
 }
 
 /// What is wrong with the file.

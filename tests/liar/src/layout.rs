@@ -2,6 +2,7 @@
 //! advertised and what is answered come from here, so that they cannot drift apart.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
 use crate::lies::Lies;
 use crate::options::{Options, Shape};
@@ -78,6 +79,7 @@ pub(crate) struct Layout {
     pub(crate) existing: Option<String>,
     /// Whether it ends when it is asked for fewer than no snapshots.
     pub(crate) dies: bool,
+    cut_by: Option<PathBuf>,
     lies: Lies,
 }
 
@@ -89,8 +91,14 @@ impl Layout {
             group_limit: options.group_limit,
             existing: options.existing.clone(),
             dies: options.dies,
+            cut_by: options.cut_by.clone(),
             lies: Lies::new(options.broken),
         }
+    }
+
+    /// Whether the two sites do not hear each other.
+    pub(crate) fn is_cut(&self) -> bool {
+        self.cut_by.as_ref().is_some_and(|file| file.exists())
     }
 
     /// Whether a capability is there; the empty one always is.

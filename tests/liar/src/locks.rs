@@ -64,6 +64,11 @@ impl Held {
         self.keys.is_empty()
     }
 
+    /// The names of the objects.
+    pub(crate) fn names(&self) -> impl Iterator<Item = String> {
+        self.keys.iter().map(|(_, name)| name.clone())
+    }
+
     /// Leaves the locks behind, as a driver does that forgets calls whose caller went away.
     pub(crate) fn forget(&mut self) {
         self.keys.clear();

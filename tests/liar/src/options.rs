@@ -1,5 +1,7 @@
 //! The command line. It knows words and paths; what they mean for the driver stands in `layout`.
 
+use std::path::PathBuf;
+
 use clap::{Parser, ValueEnum};
 
 /// An in-memory CSI and csi-addons driver with two sites, for trying conformance suites: it keeps every
@@ -48,6 +50,9 @@ pub(crate) struct Options {
     /// End at once, without a word, when `ListSnapshots` is asked for fewer than no entries, as a driver does that panics.
     #[arg(long)]
     pub(crate) dies: bool,
+    /// While this file is there, the two sites do not hear each other.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) cut_by: Option<PathBuf>,
     /// Print what can be broken, and how, and end.
     #[arg(long)]
     pub(crate) list: bool,

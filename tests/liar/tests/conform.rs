@@ -100,6 +100,12 @@ fn report(layout: &str, broken: Option<&str>) -> Report {
         // The first node is served beside the controller.
         sites[0].nodes.insert(0, socket("csi"));
     }
+    if layout == "two-sites" {
+        let file = directory.path().join("cut").display().to_string();
+        with.replication.cut = Some(format!("touch {file}"));
+        with.replication.mend = Some(format!("rm {file}"));
+        say("--cut-by", file);
+    }
     if let Some(id) = broken {
         say("--break", id.to_owned());
         if BLOCKS_OTHERS.contains(&id) {

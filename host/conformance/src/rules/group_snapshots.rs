@@ -13,6 +13,7 @@ use crate::wire::proto::csi::v1::plugin_capability::service::Type as Plugin;
 rules! {
     "X-66" => cut, "X-67" => cut_again, "X-68" => other_sources, "X-69" => of_unknown, "X-70" => got,
     "X-71" => got_unknown, "X-72" => got_mismatch, "X-73" => deleted_mismatch, "X-74" => deleted, "X-75" => member_deleted,
+    "X-139" => deleted_without_members,
 }
 
 fn needs(t: Trial<'_>) -> Outcome {
@@ -129,6 +130,12 @@ async fn got_mismatch(t: Trial<'_>) -> Outcome {
 async fn deleted_mismatch(t: Trial<'_>) -> Outcome {
     let mut request = delete(&made(t).await?);
     request.snapshot_ids.truncate(1);
+    t.expect(request, &[Code::InvalidArgument]).await
+}
+
+async fn deleted_without_members(t: Trial<'_>) -> Outcome {
+    let mut request = delete(&made(t).await?);
+    request.snapshot_ids.clear();
     t.expect(request, &[Code::InvalidArgument]).await
 }
 

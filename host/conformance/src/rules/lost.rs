@@ -13,6 +13,7 @@ use crate::wire::proto::volumegroup as g;
 
 rules! {
     "X-127" => created, "X-128" => deleted, "X-129" => cut, "X-130" => published, "X-131" => enabled, "X-132" => grouped,
+    "X-144" => publication_undone,
 }
 
 const MEANWHILE: &[Code] = &[Code::Aborted, Code::Unavailable];
@@ -49,6 +50,26 @@ async fn published(t: Trial<'_>) -> Outcome {
     let volume = t.any_volume().await?;
     let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
     again(t, plan.publish).await
+}
+
+async fn publication_undone(t: Trial<'_>) -> Outcome {
+    let volume = t.any_volume().await?;
+    let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
+    t.give_up(&plan.publish).await;
+    t.patient(plan.unpublish(), MEANWHILE).await.ok()?;
+    if let Some(unstage) = plan.unstage() {
+        t.patient(unstage, MEANWHILE).await.ok()?;
+    }
+    let volume_id = volume.volume_id;
+    if t.can(Controller::PublishUnpublishVolume) {
+        let (volume_id, node_id) = (volume_id.clone(), t.node_id(t.node)?);
+        let detach = v1::ControllerUnpublishVolumeRequest { volume_id, node_id, ..Default::default() };
+        t.patient(detach, MEANWHILE).await.ok()?;
+    }
+    if !t.can(Controller::CreateDeleteVolume) {
+        return Ok(());
+    }
+    t.patient(v1::DeleteVolumeRequest { volume_id, ..Default::default() }, MEANWHILE).await.ok().map(drop)
 }
 
 async fn enabled(t: Trial<'_>) -> Outcome {

@@ -9,6 +9,7 @@ mod gates;
 mod group_snapshots;
 mod groups;
 mod identity;
+mod link;
 mod lost;
 mod metadata;
 mod node;
@@ -17,6 +18,7 @@ mod replication;
 mod secrets;
 mod sites;
 mod snapshots;
+mod told;
 mod volumes;
 
 use std::future::Future;
@@ -64,6 +66,8 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Code> {
         groups::RULES,
         identity::RULES,
         volumes::RULES,
+        told::RULES,
+        link::RULES,
         publish::RULES,
         node::RULES,
         snapshots::RULES,

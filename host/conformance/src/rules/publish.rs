@@ -16,7 +16,7 @@ rules! {
     "C-16b" => c16b, "C-17" => c17, "X-36" => attached_otherwise, "X-37" => detached_again,
     "X-38" => detached_everywhere, "X-39" => second_target_otherwise, "X-40" => many_nodes, "X-41" => many_writers,
     "X-42" => staged_again, "X-43" => staged_otherwise, "X-44" => not_staged, "X-45" => unpublished_again,
-    "X-46" => unstaged_again, "X-49" => mount_group, "X-125" => callers_context,
+    "X-46" => unstaged_again, "X-49" => mount_group, "X-125" => callers_context, "X-140" => no_staging_path,
 }
 
 const WRITER: Mode = Mode::SingleNodeWriter;
@@ -217,6 +217,13 @@ async fn not_staged(t: Trial<'_>) -> Outcome {
     let volume = t.any_volume().await?;
     let plan = t.plan(&volume, t.capability(WRITER)).await?;
     t.expect(plan.publish, REFUSED).await
+}
+
+async fn no_staging_path(t: Trial<'_>) -> Outcome {
+    t.needs_node(Node::StageUnstageVolume)?;
+    let volume = t.any_volume().await?;
+    let plan = t.staged(&volume, t.capability(WRITER)).await?;
+    t.expect(v1::NodePublishVolumeRequest { staging_target_path: String::new(), ..plan.publish }, REFUSED).await
 }
 
 async fn unpublished_again(t: Trial<'_>) -> Outcome {

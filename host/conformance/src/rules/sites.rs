@@ -33,7 +33,7 @@ async fn copy_of(t: Trial<'_>, ask: &Ask) -> Result<String, Stop> {
 }
 
 /// A primary at A and its enabled copy at B.
-async fn pair(t: Trial<'_>) -> Result<(Ask, Ask), Stop> {
+pub(super) async fn pair(t: Trial<'_>) -> Result<(Ask, Ask), Stop> {
     needs_destination(t)?;
     t.b().here()?;
     let here = primary(t).await?;

@@ -86,7 +86,11 @@ pub(super) fn delete(
     let Some(group) = cx.world.site(cx.site).group_snapshots.get(id).cloned() else {
         return Ok(DeleteVolumeGroupSnapshotResponse {});
     };
-    if !cx.lies("X-73") {
+    let none = request.snapshot_ids.is_empty();
+    if none && !cx.lies("X-139") {
+        return Err(invalid("snapshot_ids are missing"));
+    }
+    if !none && !cx.lies("X-73") {
         compare(&group, &request.snapshot_ids)?;
     }
     if cx.lies("X-74") {

@@ -7,7 +7,7 @@ use crate::checks;
 use crate::locks::Key;
 use crate::pb::csi::v1::Volume;
 use crate::pb::volumegroup::*;
-use crate::refusal::{Answer, exhausted, exists, invalid, not_found, not_now};
+use crate::refusal::{Answer, exhausted, exists, failed, invalid, not_found, not_now};
 use crate::rpc::rows::nothing;
 use crate::world::{Group, Source, World, page};
 
@@ -103,6 +103,12 @@ fn create(cx: &mut Cx<'_>, request: &CreateVolumeGroupRequest) -> Answer<CreateV
     let again = known.is_some_and(|(_, group)| group.parameters == request.parameters && group.first == members);
     if let Some((id, group)) = known.filter(|_| !(again && cx.lies("G-02"))) {
         let same = group.parameters == request.parameters || cx.lies("G-03");
+        if cx.lies("G-03b") && !members.is_empty() && group.first != members {
+            return Err(failed("the name belongs to a group that differs"));
+        }
+        if cx.lies("G-02b") && group.first != group.members {
+            return Err(failed("the group has changed since"));
+        }
         if !same || group.first != members {
             return Err(exists(format!("the name {:?} belongs to a group that differs", request.name)));
         }
@@ -127,6 +133,7 @@ fn modify(
     let id = &request.volume_group_id;
     let present = match find(cx, id) {
         Err(refusal) if !id.is_empty() && cx.lies("G-09") => return Err(invalid(refusal.words)),
+        Err(refusal) if request.volume_ids.len() > 1 && cx.lies("G-09d") => return Err(invalid(refusal.words)),
         found => found?.members.clone(),
     };
     checks::parameters(&request.parameters)?;
@@ -144,7 +151,9 @@ fn modify(
         wanted.extend(present);
     }
     write(cx, id, wanted);
-    cx.world.make_missing_copies();
+    if !cx.layout.is_cut() {
+        cx.world.make_missing_copies();
+    }
     let group = find(cx, id)?;
     Ok(ModifyVolumeGroupMembershipResponse { volume_group: Some(shown(cx, id, group)) })
 }
@@ -176,7 +185,7 @@ fn delete(cx: &mut Cx<'_>, request: &DeleteVolumeGroupRequest) -> Answer<DeleteV
     }
     let site = cx.world.site(cx.site);
     for member in group.members.iter().filter(|_| !keeps && !cx.lies("G-15")) {
-        let has_snapshots = site.snapshots.values().any(|snapshot| snapshot.volume == **member);
+        let has_snapshots = site.snapshots.values().any(|snapshot| snapshot.volume == **member) && cx.lies("G-15b");
         if site.in_use(member) || has_snapshots || cx.world.moves_with_replication(cx.site, member) {
             return Err(not_now(format!("the volume {member:?} is published, replicated or has snapshots")));
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::call::Cx;
 use crate::checks;
 use crate::pb::csi::v1::{Volume as Shown, *};
-use crate::refusal::{Answer, Refusal, invalid, not_found};
+use crate::refusal::{Answer, Refusal, failed, invalid, not_found};
 use crate::world::{Volume, page};
 
 pub(super) fn capabilities(
@@ -40,6 +40,10 @@ pub(super) fn list(cx: &mut Cx<'_>, request: &ListVolumesRequest) -> Answer<List
     }
     let (found, next_token) =
         page(all.into_iter(), &request.starting_token, most).map_err(|refusal| token(refusal, cx.lies("X-27")))?;
+    let last = request.starting_token.strip_prefix("after:").filter(|_| cx.lies("X-145"));
+    if last.is_some_and(|last| site.deleted.iter().any(|(id, _)| id == last)) {
+        return Err(failed("the volume that was shown last is gone"));
+    }
     let status = |volume: &Volume| list_volumes_response::VolumeStatus {
         published_node_ids: volume.nodes(),
         ..Default::default()
@@ -82,11 +86,14 @@ pub(super) fn get(cx: &mut Cx<'_>, request: &ControllerGetVolumeRequest) -> Answ
 
 pub(super) fn capacity(cx: &mut Cx<'_>, request: &GetCapacityRequest) -> Answer<GetCapacityResponse> {
     request.volume_capabilities.iter().try_for_each(|one| checks::capability(cx, Some(one)))?;
+    let refused = request.volume_capabilities.iter().try_for_each(checks::supported).is_err() && !cx.lies("X-141");
+    let refused = refused || (checks::parameters(&request.parameters).is_err() && !cx.lies("X-142"));
     let here = super::node_info::zone(cx.world.site(cx.site).name);
     let elsewhere = request.accessible_topology.as_ref().is_some_and(|asked| *asked != here);
     let available_capacity = match elsewhere {
         _ if cx.lies("X-33") => -1,
         true => 0,
+        false if refused => 0,
         false => checks::LARGEST,
     };
     Ok(GetCapacityResponse {

@@ -50,6 +50,10 @@ fn must_be_staged(cx: &mut Cx<'_>, request: &NodePublishVolumeRequest) -> Answer
     if !cx.layout.has("node.STAGE_UNSTAGE_VOLUME") {
         return Ok(());
     }
+    if request.staging_target_path.is_empty() {
+        let words = "staging_target_path is missing";
+        return Err(if cx.lies("X-140") { invalid(words) } else { not_now(words) });
+    }
     let [any, once] = ["X-44", "C-02"].map(|id| cx.lies(id));
     let node = node(cx)?;
     let staged = node.staged.get(&request.volume_id).filter(|staged| staged.path == request.staging_target_path);
@@ -117,9 +121,13 @@ pub(super) fn unpublish(cx: &mut Cx<'_>, request: &NodeUnpublishVolumeRequest) -
     let known = cx.world.site(cx.site).volumes.contains_key(&request.volume_id);
     let [only_once, stumbles] = ["X-45", "C-04"].map(|id| cx.lies(id));
     let stumbles = stumbles && !cx.layout.has("node.STAGE_UNSTAGE_VOLUME");
+    let haunted = cx.world.haunted.remove(&request.target_path);
     let node = node(cx)?;
     if !known && !node.ephemeral.contains(&request.volume_id) {
         return Err(not_found(format!("there is no volume {:?}", request.volume_id)));
+    }
+    if haunted {
+        return Ok(NodeUnpublishVolumeResponse {});
     }
     let here = node.published.get(&request.target_path).is_some_and(|there| there.volume == request.volume_id);
     if !here {

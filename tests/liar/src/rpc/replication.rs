@@ -80,7 +80,9 @@ fn enable(cx: &mut Cx<'_>, request: &EnableVolumeReplicationRequest) -> Answer<E
         Some(_) if never_again => return Err(exists("replication is enabled")),
         Some(_) => {}
     }
-    cx.world.make_missing_copies();
+    if !cx.layout.is_cut() {
+        cx.world.make_missing_copies();
+    }
     Ok(EnableVolumeReplicationResponse {})
 }
 

@@ -14,7 +14,7 @@ pub(super) fn promote(cx: &mut Cx<'_>, request: &PromoteVolumeRequest) -> Answer
     let index = enabled(cx, request.asked())?;
     let [no_force, forced_again, anyway, no_failover, no_failback] =
         ["R-22", "R-23", "R-21", "X-133", "X-134"].map(|id| cx.lies(id));
-    let here = cx.site;
+    let (here, is_cut) = (cx.site, cx.layout.is_cut());
     let pair = pair(cx, index)?;
     let first = pair.first;
     if pair.side(here).role == SideRole::Primary {
@@ -23,7 +23,10 @@ pub(super) fn promote(cx: &mut Cx<'_>, request: &PromoteVolumeRequest) -> Answer
     }
     let snapshot = matches!(pair.side(here).source, Some(Source::Snapshot(_)));
     let peer = pair.side(1 - here);
-    if !snapshot && peer.is_primary() {
+    if is_cut && !request.force {
+        return Err(unavailable("nothing is heard from the other side"));
+    }
+    if !snapshot && !is_cut && peer.is_primary() {
         if !request.force && !anyway {
             return Err(aborted("the other side is primary; demote it first"));
         }
@@ -32,7 +35,7 @@ pub(super) fn promote(cx: &mut Cx<'_>, request: &PromoteVolumeRequest) -> Answer
         }
     } else if !snapshot && !peer.enabled && !request.force {
         return Err(not_now("nothing is heard from the other side; only force helps"));
-    } else if (no_failover && here != first) || (no_failback && here == first && pair.moved) {
+    } else if !is_cut && ((no_failover && here != first) || (no_failback && here == first && pair.moved)) {
         return Err(unavailable("the last transfer is not here yet"));
     }
     pair.moved |= here != first;
@@ -68,7 +71,8 @@ pub(super) fn demote(cx: &mut Cx<'_>, request: &DemoteVolumeRequest) -> Answer<D
 
 pub(super) fn resync(cx: &mut Cx<'_>, request: &ResyncVolumeRequest) -> Answer<ResyncVolumeResponse> {
     let index = enabled(cx, request.asked())?;
-    let [never_ready, starts_again] = ["R-29", "R-30"].map(|id| cx.lies(id));
+    let [never_ready, starts_again, ready_anyway, gives_up] = ["R-29", "R-30", "R-29b", "R-29c"].map(|id| cx.lies(id));
+    let is_cut = cx.layout.is_cut();
     let primary_too = if request.force { cx.lies("R-28b") } else { cx.lies("R-28") };
     let here = cx.site;
     let side = pair(cx, index)?.side_mut(here);
@@ -82,8 +86,15 @@ pub(super) fn resync(cx: &mut Cx<'_>, request: &ResyncVolumeRequest) -> Answer<R
             Err(not_now("this side is primary"))
         };
     }
+    if is_cut && ready_anyway {
+        return Ok(ResyncVolumeResponse { ready: true });
+    }
+    if is_cut || (side.resync == Resync::Lost && gives_up) {
+        side.resync = Resync::Lost;
+        return Ok(ResyncVolumeResponse { ready: false });
+    }
     side.resync = match side.resync {
-        Resync::Needed => Resync::Running,
+        Resync::Needed | Resync::Lost => Resync::Running,
         Resync::Done if starts_again => Resync::Running,
         _ if never_ready => Resync::Running,
         Resync::Running | Resync::Done => Resync::Done,

@@ -6,7 +6,7 @@ use crate::call::Cx;
 use crate::checks;
 use crate::pb::csi::v1::volume_content_source::Type;
 use crate::pb::csi::v1::*;
-use crate::refusal::{Answer, exhausted, exists, failed, invalid, not_found, not_now, out_of_range};
+use crate::refusal::{Answer, exhausted, exists, failed, invalid, not_found, not_now, out_of_range, unavailable};
 use crate::world::{Blocks, CreateAsk, Source, Volume};
 
 /// The size of a volume for which none is asked, in bytes.
@@ -14,6 +14,9 @@ const USUAL: i64 = 1 << 30;
 
 pub(super) fn create(cx: &mut Cx<'_>, request: &CreateVolumeRequest) -> Answer<CreateVolumeResponse> {
     check(cx, request)?;
+    if cx.layout.is_cut() && cx.lies("R-22b") {
+        return Err(unavailable("the other site is not heard"));
+    }
     let ask = CreateAsk {
         name: request.name.clone(),
         capabilities: request.volume_capabilities.clone(),
@@ -210,6 +213,10 @@ pub(super) fn validate(
     if let Err(reason) = judged.and_then(|()| checks::parameters(&request.mutable_parameters)) {
         return Ok(ValidateVolumeCapabilitiesResponse { confirmed: None, message: reason.words });
     }
+    if is_foreign(cx, id, &request.volume_context) && !cx.lies("X-143") {
+        let message = "the context is not the volume's".to_owned();
+        return Ok(ValidateVolumeCapabilitiesResponse { confirmed: None, message });
+    }
     let confirmed = validate_volume_capabilities_response::Confirmed {
         volume_context: request.volume_context.clone(),
         volume_capabilities: if cx.lies("X-31") { Vec::new() } else { request.volume_capabilities.clone() },
@@ -217,6 +224,14 @@ pub(super) fn validate(
         mutable_parameters: request.mutable_parameters.clone(),
     };
     Ok(ValidateVolumeCapabilitiesResponse { confirmed: Some(confirmed), message: String::new() })
+}
+
+/// Whether a context that is given is not the volume's, but for what callers add.
+fn is_foreign(cx: &Cx<'_>, id: &str, given: &BTreeMap<String, String>) -> bool {
+    let known = cx.world.site(cx.site).volumes.get(id).map(|volume| &volume.context);
+    let added = |key: &str| key.starts_with("csi.storage.k8s.io/") || key.starts_with("storage.kubernetes.io/");
+    let own = |key: &String, value: &String| known.and_then(|known| known.get(key)) == Some(value);
+    given.iter().any(|(key, value)| !added(key) && !own(key, value))
 }
 
 pub(super) fn modify(

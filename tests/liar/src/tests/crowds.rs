@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use tonic::{Request, Response, Status};
 
-use super::walk::{Driver, one_writer};
+use super::walk::{Driver, entry, one_writer};
 use crate::call::{Endpoint, Shared};
 use crate::locks::Locks;
 use crate::pb::csi::v1::controller_server::Controller as _;
@@ -76,6 +76,19 @@ impl Driver {
         Endpoint { shared: Arc::new(shared), ..self.first.clone() }
     }
 
+    /// What is left of a publication that nobody waited for, once it is undone.
+    async fn give_up_a_publication(&mut self, slow: &Endpoint) {
+        let volume_context = entry("csi.storage.k8s.io/ephemeral", "true");
+        let good = NodePublishVolumeRequest { volume_context, ..self.publish("lost", "lost", one_writer()) };
+        let under_way = given_up(slow.node_publish_volume(Request::new(good.clone())));
+        self.told.push(format!("given up: {under_way}"));
+        let undo = NodeUnpublishVolumeRequest { volume_id: "lost".to_owned(), target_path: good.target_path.clone() };
+        let answer = slow.node_unpublish_volume(Request::new(undo)).await;
+        self.note("undone", answer);
+        let answer = slow.node_publish_volume(Request::new(NodePublishVolumeRequest { readonly: true, ..good })).await;
+        self.note("published otherwise", answer);
+    }
+
     pub(super) async fn walk_crowds(&mut self) {
         let slow = self.slow();
         let different = (0..7).map(|number| self.volume(&format!("different-{number}")));
@@ -113,6 +126,7 @@ impl Driver {
         });
         let promoting: Calls<crate::pb::replication::PromoteVolumeResponse> = promoting.collect();
         at_once(self, "different sources", promoting).await;
+        self.give_up_a_publication(&slow).await;
         let dead = DeleteVolumeRequest { volume_id: two.clone(), secrets: self.secrets() };
         crowd!(self, slow.delete_volume, dead);
     }

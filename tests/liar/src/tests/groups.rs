@@ -2,7 +2,9 @@
 
 use super::walk::{Driver, entry, one_writer, say};
 use crate::pb::csi::v1::controller_server::Controller as _;
-use crate::pb::csi::v1::{ControllerPublishVolumeRequest, ControllerUnpublishVolumeRequest, CreateVolumeRequest};
+use crate::pb::csi::v1::{
+    ControllerPublishVolumeRequest, ControllerUnpublishVolumeRequest, CreateSnapshotRequest, CreateVolumeRequest,
+};
 use crate::pb::fence::fence_controller_server::FenceController as _;
 use crate::pb::fence::*;
 use crate::pb::reclaimspace::ControllerReclaimSpaceRequest;
@@ -56,10 +58,12 @@ impl Driver {
             self.modify(&group, members).await;
         }
         self.modify("no-such-group", &[a]).await;
+        self.modify("no-such-group", &[a, "no-such-volume"]).await;
         self.modify(&group, &[a]).await;
         let other = self.group_up("g-2", &[]).await;
         self.modify(&other, &[a]).await;
         self.group_up("g-3", &[]).await;
+        self.changed_groups().await;
         self.list_groups().await;
         let joining = CreateVolumeRequest { parameters: entry("group", &other), ..self.volume("g-joining") };
         say!(self, first.create_volume, joining);
@@ -69,6 +73,25 @@ impl Driver {
         self.delete(a).await;
         self.delete_groups(&other, b).await;
         self.fence_and_reclaim(c).await;
+    }
+
+    /// Groups that are asked for again after they have changed, and one whose member has a snapshot.
+    async fn changed_groups(&mut self) {
+        let [member, stranger] = [self.make("g-member").await, self.make("g-stranger").await];
+        let cut = CreateSnapshotRequest {
+            source_volume_id: member.clone(),
+            name: "g-snapshot".to_owned(),
+            secrets: self.secrets(),
+            ..Default::default()
+        };
+        say!(self, first.create_snapshot, cut);
+        let group = self.group_up("g-changed", &[&member]).await;
+        self.group_up("g-changed", &[&stranger]).await;
+        self.modify(&group, &[]).await;
+        self.group_up("g-changed", &[&member]).await;
+        self.modify(&group, &[&member]).await;
+        let request = DeleteVolumeGroupRequest { volume_group_id: group, secrets: self.secrets() };
+        say!(self, first.delete_volume_group, request);
     }
 
     async fn list_groups(&mut self) {

@@ -94,6 +94,10 @@ impl Driver {
             good.clone(),
             good.clone(),
             NodePublishVolumeRequest { readonly: true, ..good.clone() },
+            NodePublishVolumeRequest {
+                staging_target_path: String::new(),
+                ..self.publish(volume, "none", one_writer())
+            },
             NodePublishVolumeRequest { target_path: self.path("two"), ..good.clone() },
             NodePublishVolumeRequest { target_path: self.path("three"), readonly: true, ..good },
         ];

@@ -128,6 +128,25 @@ impl Driver {
         self.name_replications().await;
         self.replicate_groups_and_snapshots().await;
         self.fail_over().await;
+        self.lose_sight().await;
+    }
+
+    /// Demotes and resyncs a side that does not hear the other, and goes on when it does.
+    async fn lose_sight(&mut self) {
+        let id = self.make("r-silent").await;
+        let source = volume(&id);
+        self.enable(&source).await;
+        let file = self.path("cut");
+        std::fs::write(&file, "").unwrap();
+        self.make("r-made-in-silence").await;
+        self.demote(&source).await;
+        for _ in 0..2 {
+            self.resync(&source, false).await;
+        }
+        std::fs::remove_file(&file).unwrap();
+        for _ in 0..3 {
+            self.resync(&source, false).await;
+        }
     }
 
     async fn name_replications(&mut self) {

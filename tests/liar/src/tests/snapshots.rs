@@ -138,7 +138,8 @@ impl Driver {
             let request = GetVolumeGroupSnapshotRequest { group_snapshot_id, snapshot_ids, secrets };
             say!(self, first.get_volume_group_snapshot, request);
         }
-        for snapshots in [&none, &members, &members] {
+        let half: Vec<String> = members.iter().take(1).cloned().collect();
+        for snapshots in [&none, &half, &members, &members] {
             let (group_snapshot_id, snapshot_ids, secrets) = (id.clone(), snapshots.clone(), self.secrets());
             let request = DeleteVolumeGroupSnapshotRequest { group_snapshot_id, snapshot_ids, secrets };
             say!(self, first.delete_volume_group_snapshot, request);

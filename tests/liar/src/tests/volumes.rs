@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::walk::{Driver, block, entry, mount, one_writer, say, size};
 use crate::pb::csi::v1::controller_server::Controller as _;
-use crate::pb::csi::v1::volume_capability::{AccessMode, access_mode::Mode};
+use crate::pb::csi::v1::volume_capability::{AccessMode, AccessType, MountVolume, access_mode::Mode};
 use crate::pb::csi::v1::*;
 
 const MIB: i64 = 1 << 20;
@@ -73,7 +73,17 @@ impl Driver {
             self.delete(id).await;
         }
         say!(self, first.list_volumes, ListVolumesRequest::default());
-        say!(self, first.get_capacity, GetCapacityRequest::default());
+        let starting_token = format!("after:{two}");
+        say!(self, first.list_volumes, ListVolumesRequest { max_entries: 1, starting_token });
+        let odd = MountVolume { fs_type: "no-such-fs".to_owned(), ..Default::default() };
+        let odd = VolumeCapability { access_type: Some(AccessType::Mount(odd)), ..one_writer() };
+        let foreign = entry("drivebay.conform/no-such-parameter", "x");
+        for (volume_capabilities, parameters) in
+            [(vec![], BTreeMap::new()), (vec![odd], BTreeMap::new()), (vec![], foreign)]
+        {
+            let request = GetCapacityRequest { volume_capabilities, parameters, ..Default::default() };
+            say!(self, first.get_capacity, request);
+        }
         for volume_id in [one, "no-such-volume".to_owned()] {
             let asked = ControllerGetVolumeHealthRequest { volume_id, secrets: self.secrets() };
             say!(self, first.controller_get_volume_health, asked);
@@ -131,7 +141,10 @@ impl Driver {
                 secrets,
                 ..Default::default()
             };
+            let volume_context = entry("no-such-key", "x");
+            let foreign = ValidateVolumeCapabilitiesRequest { volume_context, ..request.clone() };
             say!(self, first.validate_volume_capabilities, request);
+            say!(self, first.validate_volume_capabilities, foreign);
             say!(self, first.controller_get_volume, ControllerGetVolumeRequest { volume_id: id.clone() });
             for range in [size(32 * MIB, 0), size(32 * MIB, 0), size(3 * MIB, MIB)] {
                 let secrets = self.secrets();

@@ -53,11 +53,12 @@ impl Driver {
         if shape == Shape::Secrets {
             options.secret.push((SECRET.0.to_owned(), SECRET.1.to_owned()));
         }
+        let directory = tempfile::tempdir().unwrap();
+        options.cut_by = Some(directory.path().join("cut"));
         let shared = crate::shared(&options);
         let role = if shape == Shape::NodeOnly { Role::Node } else { Role::Unified };
         let endpoint = |site, role, node| Endpoint { shared: Arc::clone(&shared), site, role, node };
         let second = endpoint(0, Role::Node, usize::from(shape != Shape::Split));
-        let directory = tempfile::tempdir().unwrap();
         Self { first: endpoint(0, role, 0), second, peer: endpoint(1, role, 0), told: Vec::new(), shape, directory }
     }
 

@@ -23,6 +23,8 @@ pub(crate) struct World {
     pub(crate) pairs: Vec<Pair>,
     /// Sources that had replication at some time.
     pub(crate) once_enabled: Vec<(usize, Source)>,
+    /// Targets of publications that nobody waited for, under X-144.
+    pub(crate) haunted: BTreeSet<String>,
 }
 
 /// One site.
@@ -112,7 +114,7 @@ impl World {
         if let (Some(id), [a, _]) = (existing, &mut sites) {
             a.volumes.insert(id.clone(), Volume::provisioned_before());
         }
-        Self { sites, pairs: Vec::new(), once_enabled: Vec::new() }
+        Self { sites, pairs: Vec::new(), once_enabled: Vec::new(), haunted: BTreeSet::new() }
     }
 
     /// How many things are at the first site now that somebody made and can take away. The other one has copies, too,

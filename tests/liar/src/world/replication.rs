@@ -59,6 +59,8 @@ pub(crate) struct Transfer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Resync {
     Needed,
+    /// It was asked for while the other side was not heard.
+    Lost,
     Running,
     Done,
 }
