@@ -75,7 +75,7 @@ pub async fn judge(
     let verdicts = runner::run(&desk, plan, &mut told).await;
     clear(&desk.work);
     let (ended_early, driver_ended) = (desk.ending.reason(), desk.ending.endings());
-    Ok(Report { ended_early, driver_ended, ..Report::new(driver, layouts, verdicts) })
+    Ok(Report { driver_ended, ended_early, ..Report::new(driver, layouts, verdicts) })
 }
 
 /// The sites, and the driver's name.

@@ -35,7 +35,9 @@ pub(crate) fn html(report: &Report) -> String {
         let found: Vec<_> = report.rules.iter().filter(|it| it.result == kind && finding::is_finding(it)).collect();
         if !found.is_empty() {
             let _ = writeln!(out, "<h2>{title} ({})</h2>", found.len());
-            found.into_iter().for_each(|it| article(&mut out, it, &report.again));
+            for it in found {
+                article(&mut out, it, &report.again);
+            }
         }
     }
     left_behind(&mut out, report);

@@ -13,7 +13,7 @@ use crate::wire::proto::identity::capability::volume_group::Type as Groups;
 use crate::wire::proto::volumegroup as g;
 
 rules! {
-    "G-01" => g01, "G-02" => g02, "G-02b" => g02b, "G-03" => g03, "G-03b" => g03b, "G-09d" => g09d, "G-15b" => g15b, "G-04" => g04, "G-05" => g05, "G-06" => g06, "G-07" => g07,
+    "G-01" => g01, "G-02" => g02, "G-03" => g03, "G-04" => g04, "G-05" => g05, "G-06" => g06, "G-07" => g07,
     "G-08" => g08, "G-09" => g09, "G-09b" => g09b, "G-09c" => g09c, "G-10" => g10, "G-11" => g11, "G-12" => g12,
     "G-13" => g13, "G-14" => g14, "G-15" => g15, "G-16" => g16, "G-16b" => g16b, "G-18b" => g18b, "G-18c" => g18c,
     "G-21" => g21, "G-22" => g22, "G-25" => g25, "G-25b" => g25b, "E-03" => e03;
@@ -21,16 +21,16 @@ rules! {
 }
 
 /// The capability's field in the add-ons' identity.
-const GROUPS: u32 = 5;
+pub(super) const GROUPS: u32 = 5;
 /// A parameter that no driver has.
 pub(super) const NO_SUCH: &str = "drivebay.conform/no-such-parameter";
 
-fn needs(t: Trial<'_>, what: Groups) -> Outcome {
+pub(super) fn needs(t: Trial<'_>, what: Groups) -> Outcome {
     t.needs_addon(GROUPS, Groups::VolumeGroup, "VOLUME_GROUP")?;
     t.needs_addon(GROUPS, what, what.as_str_name())
 }
 
-fn modify(group: &str, members: &[&str]) -> g::ModifyVolumeGroupMembershipRequest {
+pub(super) fn modify(group: &str, members: &[&str]) -> g::ModifyVolumeGroupMembershipRequest {
     g::ModifyVolumeGroupMembershipRequest {
         volume_group_id: group.to_owned(),
         volume_ids: members.iter().map(|&id| id.to_owned()).collect(),
@@ -38,7 +38,7 @@ fn modify(group: &str, members: &[&str]) -> g::ModifyVolumeGroupMembershipReques
     }
 }
 
-fn delete(group: &str) -> g::DeleteVolumeGroupRequest {
+pub(super) fn delete(group: &str) -> g::DeleteVolumeGroupRequest {
     g::DeleteVolumeGroupRequest { volume_group_id: group.to_owned(), ..Default::default() }
 }
 
@@ -63,37 +63,6 @@ async fn g02(t: Trial<'_>) -> Outcome {
     let first = t.given(request.clone()).await?;
     let again = t.ok(request).await?;
     again.check(id(&first).is_some() && id(&first) == id(&again), "the same name has another volume_group_id now")
-}
-
-async fn g02b(t: Trial<'_>) -> Outcome {
-    needs(t, Groups::ModifyVolumeGroup)?;
-    let volume = t.volume().await?;
-    let request = t.new_group(&[&volume]);
-    let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());
-    let first = t.given(request.clone()).await?;
-    let group = id(&first).unwrap_or_default();
-    t.given(modify(&group, &[])).await?;
-    let answer = t.patient(request, &[Code::Aborted]).await;
-    answer.is(&[Code::Ok, Code::AlreadyExists])?;
-    if !answer.is_ok() {
-        return Ok(());
-    }
-    let again = answer.ok()?;
-    again.check(id(&again) == Some(group), "the same name has another volume_group_id now")
-}
-
-async fn g03b(t: Trial<'_>) -> Outcome {
-    needs(t, Groups::VolumeGroup)?;
-    let volumes = t.volumes(2).await?;
-    let request = t.new_group(&volumes.iter().take(1).collect::<Vec<_>>());
-    t.given(request.clone()).await?;
-    t.group(&volumes.iter().skip(1).collect::<Vec<_>>()).await?;
-    let other = volumes.iter().skip(1).map(|it| it.volume_id.clone()).collect();
-    let wrong = g::CreateVolumeGroupRequest { volume_ids: other, ..request };
-    for _ in 0..5 {
-        t.expect(wrong.clone(), &[Code::AlreadyExists, Code::InvalidArgument, Code::FailedPrecondition]).await?;
-    }
-    t.ok(t.new_volume()).await.map(drop)
 }
 
 async fn g03(t: Trial<'_>) -> Outcome {
@@ -202,14 +171,6 @@ async fn g09c(t: Trial<'_>) -> Outcome {
     got.check(members(got.volume_group.as_ref()) == before, "a refused change has changed the group")
 }
 
-async fn g09d(t: Trial<'_>) -> Outcome {
-    needs(t, Groups::ModifyVolumeGroup)?;
-    let volume = t.volume().await?;
-    t.group(&[&volume]).await?;
-    let wanted = [volume.volume_id.as_str(), &t.unknown()];
-    t.expect(modify(&t.unknown(), &wanted), &[Code::NotFound]).await
-}
-
 async fn g10(t: Trial<'_>) -> Outcome {
     needs(t, Groups::VolumeGroup)?;
     let known = &t.with().groups;
@@ -268,22 +229,6 @@ async fn g15(t: Trial<'_>) -> Outcome {
     let group = t.group(&[&volume]).await?;
     t.in_use(&volume).await?;
     t.expect(delete(&group.volume_group_id), &[Code::FailedPrecondition]).await
-}
-
-async fn g15b(t: Trial<'_>) -> Outcome {
-    needs(t, Groups::VolumeGroup)?;
-    if t.addon(GROUPS, Groups::DoNotAllowVgToDeleteVolumes) {
-        return Err(Stop::Skip("groups may not delete their volumes".to_owned()));
-    }
-    let volumes = t.volumes(2).await?;
-    for volume in &volumes {
-        t.snapshot(&volume.volume_id).await?;
-    }
-    let group = t.group(&volumes.iter().skip(1).collect::<Vec<_>>()).await?;
-    let alone = volumes.first().map(|it| it.volume_id.clone()).unwrap_or_default();
-    let deleted = t.patient(v1::DeleteVolumeRequest { volume_id: alone, ..Default::default() }, &[Code::Aborted]).await;
-    let code = if deleted.is_ok() { Code::Ok } else { Code::FailedPrecondition };
-    t.expect(delete(&group.volume_group_id), &[code]).await
 }
 
 async fn g16(t: Trial<'_>) -> Outcome {

@@ -28,10 +28,7 @@ impl<'r> Cut<'r> {
         };
         // Made first, so that what a command has done in part is undone as well.
         let guard = Self(mend);
-        match shell(cut) {
-            true => Ok(guard),
-            false => Err(Stop::Blocked(format!("replication.cut fails: {cut}"), None)),
-        }
+        if shell(cut) { Ok(guard) } else { Err(Stop::Blocked(format!("replication.cut fails: {cut}"), None)) }
     }
 
     /// The sites hear each other again.
@@ -56,7 +53,7 @@ fn shell(command: &str) -> bool {
 }
 
 /// Both sides are primary: B by force, while nothing is heard of A.
-async fn split<'r>(t: Trial<'r>) -> Result<(Ask, Cut<'r>), Stop> {
+async fn split(t: Trial<'_>) -> Result<(Ask, Cut<'_>), Stop> {
     let known = &t.with().replication;
     if known.cut.is_none() || known.mend.is_none() {
         return Err(Stop::Skip("--with gives no replication.cut and replication.mend".to_owned()));

@@ -14,6 +14,7 @@ mod lost;
 mod metadata;
 mod node;
 mod publish;
+mod regroup;
 mod replication;
 mod secrets;
 mod sites;
@@ -64,6 +65,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Code> {
         replication::RULES,
         sites::RULES,
         groups::RULES,
+        regroup::RULES,
         identity::RULES,
         volumes::RULES,
         told::RULES,

@@ -283,8 +283,8 @@ async fn topology(t: Trial<'_>) -> Outcome {
     let got = t.ok(request).await?;
     let volume = got.part(|it| it.volume.clone(), "volume")?;
     let reaches = |it: &v1::Topology| it.segments.iter().all(|(key, value)| here.segments.get(key) == Some(value));
-    let reached = volume.accessible_topology.is_empty() || volume.accessible_topology.iter().any(reaches);
-    got.check(reached, "the volume is not accessible from the requisite topology")
+    let is_there = volume.accessible_topology.is_empty() || volume.accessible_topology.iter().any(reaches);
+    got.check(is_there, "the volume is not accessible from the requisite topology")
 }
 
 async fn unknown_field(t: Trial<'_>) -> Outcome {

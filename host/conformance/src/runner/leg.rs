@@ -172,6 +172,6 @@ async fn one(desk: &Desk, job: Job) -> Done {
     let base = verdict(job.rule, outcome, desk.with.strict);
     let reason = base.reason.map(|it| desk.words.mask(&it));
     let is_owing = desk.ending.is_gone() && !left_behind.is_empty();
-    let verdict = Verdict { exchange, millis, left_behind, reason, ..base };
+    let verdict = Verdict { reason, exchange, millis, left_behind, ..base };
     Done::Ended(Ended { place: job.place, verdict, made: if is_owing { made } else { Vec::new() } })
 }
