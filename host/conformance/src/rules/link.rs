@@ -24,7 +24,7 @@ impl<'r> Cut<'r> {
     fn new(t: Trial<'r>) -> Result<Self, Stop> {
         let known = &t.with().replication;
         let (Some(cut), Some(mend)) = (&known.cut, &known.mend) else {
-            return Err(Stop::Skip("--with gives no replication.cut and replication.mend".to_owned()));
+            return Err(Stop::Blocked("nobody said how to cut the sites off".to_owned(), None));
         };
         // Made first, so that what a command has done in part is undone as well.
         let guard = Self(mend);
@@ -52,12 +52,18 @@ fn shell(command: &str) -> bool {
     shell.status().is_ok_and(|status| status.success())
 }
 
+/// Skips unless the caller said how to cut the sites off.
+fn needs_cut(t: Trial<'_>) -> Outcome {
+    let known = &t.with().replication;
+    if known.cut.is_some() && known.mend.is_some() {
+        return Ok(());
+    }
+    Err(Stop::Skip("--with gives no replication.cut and replication.mend".to_owned()))
+}
+
 /// Both sides are primary: B by force, while nothing is heard of A.
 async fn split(t: Trial<'_>) -> Result<(Ask, Cut<'_>), Stop> {
-    let known = &t.with().replication;
-    if known.cut.is_none() || known.mend.is_none() {
-        return Err(Stop::Skip("--with gives no replication.cut and replication.mend".to_owned()));
-    }
+    needs_cut(t)?;
     let (here, copy) = pair(t).await?;
     let cut = Cut::new(t)?;
     t.b().patient(copy.forced().promote(), AGAIN).await.given()?;
@@ -65,13 +71,12 @@ async fn split(t: Trial<'_>) -> Result<(Ask, Cut<'_>), Stop> {
 }
 
 async fn goes_on_alone(t: Trial<'_>) -> Outcome {
-    let (here, copy) = pair(t).await?;
+    needs_cut(t)?;
+    let (_, copy) = pair(t).await?;
     let cut = Cut::new(t)?;
     t.patient(t.new_volume(), AGAIN).await.ok()?;
     t.b().patient(copy.forced().promote(), AGAIN).await.ok()?;
-    cut.mend()?;
-    drop(here);
-    Ok(())
+    cut.mend()
 }
 
 /// Asks a site that was demoted in silence again and again whether it is ready.
