@@ -76,3 +76,5 @@ mod support;
 mod swaps;
 #[cfg(test)]
 mod traps;
+#[cfg(test)]
+mod views;

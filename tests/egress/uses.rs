@@ -84,7 +84,7 @@ async fn before_it_serves_a_generation_only_reads_and_logs_in() {
     host.instruct("self-test", "host", words).await;
     host.stop().await;
     // Other settings: it is tried as one that has never served.
-    let file = host.state().with_file_name("host.toml");
+    let file = host.file();
     let text = std::fs::read_to_string(&file).unwrap();
     std::fs::write(&file, text.replace("settings = {", "settings = { new = true")).unwrap();
     let before = net.arrivals().len();

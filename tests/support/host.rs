@@ -28,7 +28,9 @@ impl TestHost {
     /// Starts a host; it listens and, unless the options say otherwise, is ready.
     pub async fn start(guest: Guest, options: Options) -> Self {
         let directory = tempfile::tempdir().expect("a directory can be made");
-        std::fs::write(directory.path().join("host.toml"), options.file(guest, directory.path())).unwrap();
+        // Not beside the sockets: where the host writes nobody believes a configuration.
+        std::fs::create_dir(directory.path().join("etc")).unwrap();
+        std::fs::write(directory.path().join("etc/host.toml"), options.file(guest, directory.path())).unwrap();
         Self::start_in(directory, options).await
     }
 
@@ -145,7 +147,7 @@ pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
 
 fn serve(directory: &Path, options: &Options) -> (Child, Log) {
     let arguments = ["--log", options.filter(), "--log-format", options.format(), "serve", "--config"];
-    spawn(&arguments, &[&directory.join("host.toml")], options)
+    spawn(&arguments, &[&directory.join("etc/host.toml")], options)
 }
 
 async fn ended(child: &mut Child, log: &Log) -> ExitStatus {

@@ -17,7 +17,7 @@ impl TestHost {
 
     /// The configuration file.
     pub fn file(&self) -> PathBuf {
-        self.socket().with_file_name("host.toml")
+        self.socket().with_file_name("etc").join("host.toml")
     }
 
     /// Runs a command of the program against this host: its exit status and its words.

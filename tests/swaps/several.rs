@@ -25,7 +25,7 @@ async fn backends_come_change_and_go_alone() {
     let (_shelf, host) = host(Options::default()).await;
     let mut watched = Lasting::open(&host.socket()).await;
     let other = Shelf::with(&stamped(Guest("echo"), &[]));
-    let directory = host.file().parent().unwrap().to_owned();
+    let directory = host.socket().parent().unwrap().to_owned();
     let alone = std::fs::read_to_string(host.file()).unwrap();
     let write = |text: &str| {
         std::fs::write(directory.join("next.toml"), text).unwrap();
@@ -59,7 +59,7 @@ async fn a_command_outlasts_news_of_others() {
     let next = shelf.beside("next.wasm");
     std::fs::write(&next, tester(2, "good")).unwrap();
     host.told(&["reload", "under-test", "--component", &next.display().to_string(), "--wait"]).await;
-    let directory = host.file().parent().unwrap().to_owned();
+    let directory = host.socket().parent().unwrap().to_owned();
     let alone = std::fs::read_to_string(host.file()).unwrap();
     std::fs::write(host.file(), format!("{alone}\n{}", second(&shelf, &directory, ""))).unwrap();
     host.log.wait("generation serves backend=\"second\"", 1).await;
@@ -98,7 +98,7 @@ async fn the_troubles_of_one_are_not_the_others() {
     let done = Arc::new(AtomicBool::new(false));
     let mut lane = steady(Lasting::open(&host.socket()).await, &done);
     let other = Shelf::with(&tester(1, "good"));
-    let directory = host.file().parent().unwrap().to_owned();
+    let directory = host.socket().parent().unwrap().to_owned();
     let alone = std::fs::read_to_string(host.file()).unwrap();
     std::fs::write(host.file(), format!("{alone}\n{}", second(&other, &directory, ""))).unwrap();
     host.log.wait("generation serves backend=\"second\"", 1).await;

@@ -13,7 +13,7 @@ use super::refused::Refused;
 use drivebay_policy::ComponentSource;
 
 /// Bytes of the largest component: several times those of the largest toolchain.
-const LARGEST: u64 = 256 << 20;
+pub const LARGEST: u64 = 256 << 20;
 
 /// The bytes of a file that should be a component. A clone shares them.
 #[derive(Debug, Clone)]
@@ -51,8 +51,11 @@ pub fn digest_of(bytes: &[u8]) -> String {
     hex::encode(Sha256::digest(bytes))
 }
 
-/// Only regular files: a pipe would be waited for, and a device may never end.
-pub(super) fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
+/// The bytes of a file.
+///
+/// # Errors
+/// What the system says, and what is no regular file of a component's size: a pipe would be waited for, and a device may never end.
+pub fn read_file(path: &Path) -> std::io::Result<Vec<u8>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let file = File::from(rustix::fs::open(path, flags, Mode::empty())?);
     let meta = file.metadata()?;

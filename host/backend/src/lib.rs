@@ -40,7 +40,7 @@ use tokio_util::task::TaskTracker;
 pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
 pub use call_end::CallEnd;
-pub use component::{Component, digest_of};
+pub use component::{Component, LARGEST, digest_of, read_file};
 pub use driver::{Command, Control, Wait, start};
 pub use environment::{Environment, permissions};
 pub use facts::{FactError, Facts};

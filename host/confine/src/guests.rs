@@ -14,6 +14,8 @@ use super::{Force, capabilities, filters, paths};
 /// What stays: the files of granted directories belong to whoever wrote them through a mount, and a backend
 /// must be able to read, change and remove them all the same.
 const KEPT: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::FOWNER);
+/// What is started again, as the kernel knows it: its path may lead nowhere here.
+const PROGRAM: &str = "/proc/self/exe";
 /// Below this, binding a port takes a capability.
 const FIRST_FREE_PORT: u16 = 1024;
 
@@ -77,9 +79,7 @@ impl InForce {
 pub fn guests(given: &Given) -> rustix::io::Result<InForce> {
     let port = given.port.filter(|port| *port > 0 && *port < FIRST_FREE_PORT);
     let kept = if port.is_some() { KEPT | CapabilitySet::NET_BIND_SERVICE } else { KEPT };
-    // The path under which it is started again, as the kernel sees it.
-    let program = std::fs::canonicalize("/proc/self/exe").unwrap_or_default();
-    let places = Places::around(&given.writable, &program);
+    let places = Places::around(&given.writable, Path::new(PROGRAM));
     set_no_new_privs(true)?;
     capabilities::keep_only(kept)?;
     // A port that the system chooses is 0 to the rules as well.

@@ -4,11 +4,14 @@
 //! a listing may be larger. The first byte of a packet says whether more follow. Whoever sends must
 //! see to it that the packets of two frames do not mix.
 
-use std::io;
-use std::os::fd::AsFd;
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags};
+use rustix::net::{
+    RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage, SendFlags,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -16,6 +19,8 @@ use serde::de::DeserializeOwned;
 const PAYLOAD: usize = 32 * 1024;
 /// A frame larger than this is not ours.
 const LARGEST_FRAME: usize = 64 * 1024 * 1024;
+/// Along with one packet.
+const MOST_DESCRIPTORS: usize = 2;
 const LAST: u8 = 0;
 const MORE: u8 = 1;
 
@@ -64,6 +69,34 @@ fn receive_packet(socket: impl AsFd, packet: &mut [u8]) -> io::Result<usize> {
         other => other,
     };
     Ok(received.map(|(_, length)| length)?)
+}
+
+/// Sends one packet as it is, with descriptors.
+pub(super) fn send_with(socket: impl AsFd, bytes: &[u8], descriptors: &[BorrowedFd<'_>]) -> rustix::io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut along = SendAncillaryBuffer::new(&mut space);
+    if !descriptors.is_empty() {
+        along.push(SendAncillaryMessage::ScmRights(descriptors));
+    }
+    rustix::io::retry_on_intr(|| {
+        rustix::net::sendmsg(socket.as_fd(), &[IoSlice::new(bytes)], &mut along, SendFlags::NOSIGNAL)
+    })?;
+    Ok(())
+}
+
+/// Receives one packet as it is: its length, 0 at the end of the stream, and the descriptors that came along.
+pub(super) fn receive_with(socket: impl AsFd, bytes: &mut [u8]) -> rustix::io::Result<(usize, Vec<OwnedFd>)> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(MOST_DESCRIPTORS))];
+    let mut along = RecvAncillaryBuffer::new(&mut space);
+    let received = rustix::io::retry_on_intr(|| {
+        let flags = RecvFlags::CMSG_CLOEXEC;
+        rustix::net::recvmsg(socket.as_fd(), &mut [IoSliceMut::new(bytes)], &mut along, flags)
+    })?;
+    let descriptors = along.drain().filter_map(|message| match message {
+        RecvAncillaryMessage::ScmRights(descriptors) => Some(descriptors),
+        _ => None,
+    });
+    Ok((received.bytes, descriptors.flatten().collect()))
 }
 
 fn malformed(what: &str) -> io::Error {

@@ -10,6 +10,7 @@
 //!
 //! ```text
 //! host --mandate, once; "start", with two descriptors--> launcher --starts, with the mandate sealed--> helper
+//! host: "show" --> launcher: makes a mount namespace, and shows in it what the operator says; the host enters
 //! host: Node (client) --frames over a socketpair--> helper: dispatch --> ops --> system --> kernel
 //!                                                                         '--> engine --> book
 //! book = ledger (model) + journal (file)
@@ -19,6 +20,7 @@
 //! their own. They share only what stands next to them here, and do not name each other.
 
 mod client;
+mod configuration;
 mod error;
 mod frames;
 mod helper;
@@ -27,6 +29,8 @@ mod permissions;
 mod process;
 mod protocol;
 mod sealed;
+mod view;
+mod visible;
 
 #[cfg(test)]
 mod tests;
@@ -41,6 +45,7 @@ pub use protocol::{
     Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, Operation, PathRole,
     Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
 };
+pub use visible::{ReadVisible, Showing, Visible};
 
 use std::sync::Arc;
 
@@ -48,6 +53,6 @@ use std::sync::Arc;
 ///
 /// The launcher was started, with what helpers may do, while this process had its rights; this may be called after
 /// it has given them up. Nothing is recovered yet: call [`Node::recover`] before the first call of a backend.
-pub fn spawn(launcher: Launcher) -> Result<Node, NodeError> {
-    Node::start(client::Launch::Through(Arc::new(launcher)))
+pub fn spawn(launcher: Arc<Launcher>) -> Result<Node, NodeError> {
+    Node::start(client::Launch::Through(launcher))
 }

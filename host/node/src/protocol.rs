@@ -6,15 +6,27 @@
 use serde::{Deserialize, Serialize};
 
 use crate::error::NodeError;
-use crate::permissions::Permissions;
+use crate::permissions::{Mandate, Permissions};
+use crate::visible::Visible;
 
 /// How long a freeze holds unless it is thawed before, in milliseconds.
 pub const FREEZE_HOLD_MS: u64 = 30_000;
 
-/// The only request to the launcher: start a helper with the two descriptors that come along.
+/// A request to the launcher: start a helper with the two descriptors that come along.
 pub(super) const START_HELPER: &[u8] = b"start";
-/// The launcher's longest answer in bytes: a process id, or words.
+/// Another one: show what is to be seen now. The first time the answer comes with the namespace in which it is shown.
+pub(super) const SHOW: &[u8] = b"show";
+/// The launcher's longest answer in bytes: a number, or words.
 pub(super) const LONGEST_LAUNCH_ANSWER: usize = 1024;
+
+/// What the launcher is told at its start, once.
+#[derive(Debug, Default, Serialize, Deserialize)]
+pub(super) struct Order {
+    /// What its helpers may do.
+    pub(super) mandate: Mandate,
+    /// What the process that runs guests is to see.
+    pub(super) visible: Vec<Visible>,
+}
 
 /// Whether something may be written to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]

@@ -232,7 +232,7 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
     }
     let settings = settings(section.settings, &place, problems);
     BackendConfig {
-        component: source(&section.component),
+        component: component(&section.component),
         sockets,
         node_id: section.node_id,
         settings,
@@ -255,6 +255,14 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
 /// What `component = "…"` and the command line's BACKEND mean.
 pub fn source(text: &str) -> ComponentSource {
     if text == "local" { ComponentSource::Local } else { ComponentSource::File(PathBuf::from(text)) }
+}
+
+/// The same for a host: a relative path means the directory that the program was started in.
+pub fn component(text: &str) -> ComponentSource {
+    match source(text) {
+        ComponentSource::File(path) => ComponentSource::File(std::path::absolute(&path).unwrap_or(path)),
+        ComponentSource::Local => ComponentSource::Local,
+    }
 }
 
 fn sockets(section: &BackendSection, place: &str, problems: &mut Problems) -> Sockets {

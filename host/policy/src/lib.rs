@@ -23,7 +23,7 @@ pub use backend::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
     InstancePolicy, MountOption, SOCKET_MODE, Sockets, TRIAL,
 };
-pub use file::{source, targets};
+pub use file::{component, source, targets};
 pub use http::argument as http_grant;
 pub use overlap::overlaps;
 pub use problems::{ConfigError, Problems};

@@ -1,5 +1,6 @@
 //! From pictures of backends to messages. Plain translation.
 
+use crate::host::Mounts;
 use drivebay_backend::Backend;
 use drivebay_backend::breaker::View;
 use drivebay_backend::gate;
@@ -46,7 +47,7 @@ fn breaker(view: View) -> admin::Breaker {
     admin::Breaker { state: state.to_owned(), series, again_in }
 }
 
-pub(super) fn confinement(in_force: &InForce) -> admin::Confinement {
+pub(super) fn confinement(in_force: &InForce, mounts: &Mounts) -> admin::Confinement {
     let mount = match &in_force.mount {
         Attempt::Refused(error) => format!("refused: {error}"),
         Attempt::Possible => "possible".to_owned(),
@@ -57,6 +58,7 @@ pub(super) fn confinement(in_force: &InForce) -> admin::Confinement {
         landlock: in_force.landlock.words(),
         seccomp: in_force.seccomp.words(),
         mount,
+        mounts: mounts.words(),
     }
 }
 

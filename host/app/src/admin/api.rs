@@ -3,13 +3,16 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use tonic::{Request, Response, Status};
+use tonic::{Request, Response, Status, Streaming};
 
 use super::Backends;
+use super::sent::Sent;
 use super::{answer, digest};
+use drivebay_backend::gate::{Refusal, RefusalId};
 use drivebay_backend::lifecycle::{Force, Intake, Manner};
 use drivebay_backend::{Backend, Command, Control, Wait};
 use drivebay_error::status;
+use drivebay_policy::ComponentSource;
 use drivebay_proto::admin::{
     CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
     PinRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
@@ -30,6 +33,21 @@ impl Api {
         let (_, control) = self.find(name)?;
         Ok(Response::new(answer::command(control.ask(command).await)))
     }
+
+    /// The file that is to be loaded: the configured one, which is followed as before; the one with what was sent; or
+    /// the one with this path, where the host sees it.
+    async fn file(&self, backend: &Backend, named: PathBuf, sent: Option<Sent>) -> Result<PathBuf, Refusal> {
+        let Some(sent) = sent.filter(|_| backend.config().component != ComponentSource::File(named.clone())) else {
+            return Ok(named);
+        };
+        let failed = |words: String| Refusal::new(RefusalId::Unreadable, format!("what was sent: {words}"));
+        let place = self.0.place_for_sent().ok_or_else(|| failed("this host keeps nothing".to_owned()))?;
+        let name = backend.name.clone();
+        let kept = tokio::task::spawn_blocking(move || sent.keep(&place, &name)).await;
+        let kept = kept.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+        tracing::info!(backend = backend.name, from = %named.display(), file = %kept.display(), "a component was sent");
+        Ok(kept)
+    }
 }
 
 const fn force(force: bool) -> Force {
@@ -46,7 +64,7 @@ impl Admin for Api {
         let all = self.0.all().into_iter().map(|(backend, _)| backend);
         let wanted = all.filter(|backend| names.is_empty() || names.contains(&backend.name));
         let backends = wanted.map(|backend| answer::backend(&backend)).collect();
-        let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force));
+        let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force, &self.0.mounts()));
         Ok(Response::new(GetStatusResponse { backends, confinement }))
     }
 
@@ -57,8 +75,9 @@ impl Admin for Api {
         Ok(Response::new(GetHistoryResponse { attempts }))
     }
 
-    async fn reload(&self, request: Request<ReloadRequest>) -> Result<Response<CommandResponse>, Status> {
-        let request = request.into_inner();
+    async fn reload(&self, request: Request<Streaming<ReloadRequest>>) -> Result<Response<CommandResponse>, Status> {
+        let (request, sent) = Sent::receive(request.into_inner()).await?;
+        let (backend, _) = self.find(&request.name)?;
         let component = (!request.component.is_empty()).then(|| PathBuf::from(&request.component));
         if component.as_ref().is_some_and(|path| !path.is_absolute()) {
             return Err(status::malformed("component must be an absolute path: the host has a directory of its own"));
@@ -71,6 +90,15 @@ impl Admin for Api {
             canary: u8::try_from(request.canary).ok().filter(|percent| *percent > 0),
         };
         let wait = if request.wait { Wait::Outcome } else { Wait::Nothing };
+        // What has come to be there since is to be found.
+        self.0.mounts().renew().await;
+        let component = match component {
+            Some(named) => match self.file(&backend, named, sent).await {
+                Ok(file) => Some(file),
+                Err(refusal) => return Ok(Response::new(answer::command(Err(refusal)))),
+            },
+            None => None,
+        };
         self.command(&request.name, Command::Reload { component, force: force(request.force), manner, wait }).await
     }
 

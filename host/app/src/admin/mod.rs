@@ -5,14 +5,16 @@ mod answer;
 mod api;
 mod digest;
 pub mod page;
+mod sent;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
 use self::api::Api;
+use crate::host::Mounts;
 use drivebay_backend::{Backend, Control};
 use drivebay_confine::InForce;
 use drivebay_proto::admin::admin_server::AdminServer;
@@ -33,6 +35,12 @@ pub trait Backends: Send + Sync + 'static {
 
     /// What the kernel keeps from this process; none: it was not confined.
     fn in_force(&self) -> Option<Arc<InForce>>;
+
+    /// Whose mounts this process has.
+    fn mounts(&self) -> Arc<Mounts>;
+
+    /// Where components are kept that operators send; none: nowhere.
+    fn place_for_sent(&self) -> Option<PathBuf>;
 }
 
 /// Why operators are not served.

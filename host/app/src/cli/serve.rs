@@ -11,7 +11,7 @@ use drivebay_confine as confine;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
     BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, http_grant, overlaps, source, targets, units,
+    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, component, http_grant, overlaps, targets, units,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -78,7 +78,7 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
     match config {
         Ok(config) => {
             let source = match &args.config {
-                Some(path) => Source::File(path.clone(), config.host.clone()),
+                Some(path) => Source::File(config.file.clone().unwrap_or_else(|| path.clone()), config.host.clone()),
                 None => Source::Arguments,
             };
             serve(config, local, source)
@@ -138,7 +138,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
     let mode = problems.take("--socket-mode", mode.ok_or("write permission bits in octal, for example 0660"));
     let backend = BackendConfig {
         name: "backend".to_owned(),
-        component: source(args.backend.as_deref().unwrap_or_default()),
+        component: component(args.backend.as_deref().unwrap_or_default()),
         sockets: Sockets {
             csi,
             addons: args.addons.as_deref().and_then(|text| problems.take("--addons", units::socket(text))),
@@ -169,7 +169,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         background: BackgroundConfig::default(),
     };
     let host = HostConfig {
-        state: args.state.clone(),
+        state: std::path::absolute(&args.state).unwrap_or_else(|_| args.state.clone()),
         admin: args.admin.as_deref().and_then(|text| problems.take("--admin", units::socket(text))),
         http: None,
         targets: targets((!args.targets.is_empty()).then(|| args.targets.clone()), "--targets", &mut problems),

@@ -7,6 +7,7 @@ use std::pin::Pin;
 use tokio::sync::mpsc;
 
 use super::Host;
+use crate::admin::Backends as _;
 use drivebay_backend::lifecycle::{Force, Manner};
 use drivebay_backend::watch::Watch;
 use drivebay_backend::{Command, Wait};
@@ -40,6 +41,7 @@ where
             () = again() => true,
             Some(()) = at_rest.recv() => false,
         };
+        host.registry.mounts().renew().await;
         if let Source::File(path, started) = &source {
             read(host, path.clone(), started).await;
         }

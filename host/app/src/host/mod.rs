@@ -5,6 +5,7 @@ mod configuration;
 mod confinement;
 mod doorway;
 mod helper;
+mod mounts;
 mod permissions;
 mod registry;
 mod state;
@@ -19,6 +20,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 pub use self::configuration::Source;
+pub use self::mounts::{Mounts, read as read_visible};
 pub use self::permissions::read as read_permissions;
 use self::registry::Registry;
 use crate::admin;
@@ -34,23 +36,24 @@ pub struct Prepared {
     local: &'static [u8],
     node: Option<Node>,
     in_force: Arc<InForce>,
+    mounts: Mounts,
 }
 
-/// Starts what starts the processes for node work, if any backend is granted it.
-fn launcher(config: &Config) -> Result<Option<Launcher>> {
-    private_directory(&config.host.state)?;
-    if config.backends.iter().all(|backend| !backend.grants.node) {
-        return Ok(None);
-    }
+/// Starts what starts the processes for node work, and shows this one what it is to see.
+fn launcher(config: &Config) -> Result<Arc<Launcher>> {
     let exe = std::env::current_exe().context("the program does not know its own path")?;
-    let launcher = Launcher::start(&exe, permissions::mandate(config));
-    Ok(Some(launcher.context("the process for node work cannot be started")?))
+    let launcher = Launcher::start(&exe, permissions::mandate(config), mounts::visible(config));
+    Ok(Arc::new(launcher.context("the process for node work cannot be started")?))
 }
 
-fn prepared(local: &'static [u8], launcher: Option<Launcher>, in_force: InForce) -> Result<Prepared> {
-    let node = launcher.map(node::spawn).transpose();
-    let node = node.context("the process for node work cannot be started")?;
-    Ok(Prepared { local, node, in_force: Arc::new(in_force) })
+/// Whether any backend is granted node work.
+fn needs_node(config: &Config) -> bool {
+    config.backends.iter().any(|backend| backend.grants.node)
+}
+
+fn node(launcher: Arc<Launcher>, config: &Config) -> Result<Option<Node>> {
+    let node = needs_node(config).then(|| node::spawn(launcher)).transpose();
+    node.context("the process for node work cannot be started")
 }
 
 /// Calls had to be ended, and may not have noticed.
@@ -67,16 +70,36 @@ pub struct Host {
 }
 
 impl Host {
-    /// Starts the processes for node work, if any backend is granted it, and gives up every right that running
-    /// guests does not need. To be called before threads exist and before any component is loaded. `local` is the
-    /// component that configurations call so.
+    /// Starts the processes for node work, if any backend is granted it, leaves the system's mounts, and gives up every
+    /// right that running guests does not need. To be called before threads exist and before any component is loaded.
+    /// `local` is the component that configurations call so.
     ///
     /// # Errors
     /// When they are needed and cannot be started, or a right cannot be given up.
     pub fn prepare(config: &Config, local: &'static [u8]) -> Result<Prepared> {
-        let launcher = launcher(config)?;
+        Self::prepare_with(config, local, Mounts::hindrance())
+    }
+
+    /// As [`Self::prepare`], in a program that has work of its own on the machine's files: it keeps the system's mounts,
+    /// which the host's status says.
+    ///
+    /// # Errors
+    /// As `prepare`.
+    pub fn prepare_among_files(config: &Config, local: &'static [u8]) -> Result<Prepared> {
+        Self::prepare_with(config, local, Some("this program works on the machine's files".to_owned()))
+    }
+
+    fn prepare_with(config: &Config, local: &'static [u8], hindrance: Option<String>) -> Result<Prepared> {
+        private_directory(&config.host.state)?;
+        let wanted = needs_node(config) || hindrance.is_none();
+        let launcher = wanted.then(|| launcher(config)).transpose()?;
+        let mounts = match (&launcher, hindrance) {
+            (Some(launcher), None) => Mounts::enter(launcher, config),
+            (_, why) => Mounts::systems(why.unwrap_or_default()),
+        };
         let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
-        prepared(local, launcher, in_force)
+        let node = launcher.map(|launcher| node(launcher, config)).transpose()?.flatten();
+        Ok(Prepared { local, node, in_force: Arc::new(in_force), mounts })
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
@@ -99,12 +122,12 @@ impl Host {
         config: Config,
         prepared: Prepared,
     ) -> Result<Option<Self>> {
-        let environment = environment(&config, prepared).await?;
+        let (environment, mounts) = environment(&config, prepared).await?;
         let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
         if let Some(node) = environment.node.clone() {
             tasks.spawn(helper::keep(node, ending.clone()));
         }
-        let host = Self { registry: Registry::new(environment), tasks, ending };
+        let host = Self { registry: Registry::new(environment, mounts), tasks, ending };
         if let Some(path) = &config.host.admin {
             let backends = Arc::new(host.registry.clone());
             host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
@@ -138,8 +161,10 @@ impl Host {
     /// As `prepare` and `start`.
     pub async fn start_unconfined(config: Config, local: &'static [u8]) -> Result<Self> {
         let in_force = InForce::nothing("this program keeps its rights");
-        let prepared = prepared(local, launcher(&config)?, in_force)?;
-        Self::start(config, prepared).await
+        private_directory(&config.host.state)?;
+        let mounts = Mounts::Systems("this program keeps its rights".to_owned());
+        let node = if needs_node(&config) { node(launcher(&config)?, &config)? } else { None };
+        Self::start(config, Prepared { local, node, in_force: Arc::new(in_force), mounts }).await
     }
 
     async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {
@@ -242,8 +267,8 @@ impl Host {
     }
 }
 
-async fn environment(config: &Config, prepared: Prepared) -> Result<Environment> {
-    let Prepared { local, node, in_force } = prepared;
+async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment, Mounts)> {
+    let Prepared { local, node, in_force, mounts } = prepared;
     let directory = config.host.state.clone();
     private_directory(&directory)?;
     let store = Arc::new(state::open(&directory).await?);
@@ -254,14 +279,15 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<Environment>
     if let Some(node) = &node {
         helper::recover(node).await?;
     }
-    Ok(Environment {
+    let environment = Environment {
         local,
         store,
         cache,
         components: Some(directory.join("components")),
         node,
         in_force: Some(in_force),
-    })
+    };
+    Ok((environment, mounts))
 }
 
 /// What is said of a state directory that cannot be had, before the reason.

@@ -2,11 +2,13 @@
 //! touches no other. Decides nothing about generations.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
 use super::doorway::Doorway;
+use super::mounts::Mounts;
 use crate::admin::Backends;
 use drivebay_backend::gate::Refusal;
 use drivebay_backend::{Backend, Control, Environment};
@@ -35,6 +37,7 @@ impl Running {
 #[derive(Debug, Clone)]
 pub(super) struct Registry {
     environment: Environment,
+    mounts: Arc<Mounts>,
     running: Arc<Mutex<BTreeMap<String, Running>>>,
 }
 
@@ -46,11 +49,19 @@ impl Backends for Registry {
     fn in_force(&self) -> Option<Arc<InForce>> {
         self.environment.in_force.clone()
     }
+
+    fn mounts(&self) -> Arc<Mounts> {
+        Arc::clone(&self.mounts)
+    }
+
+    fn place_for_sent(&self) -> Option<PathBuf> {
+        self.environment.components.as_ref().map(|directory| directory.with_file_name("sent"))
+    }
 }
 
 impl Registry {
-    pub(super) fn new(environment: Environment) -> Self {
-        Self { environment, running: Arc::default() }
+    pub(super) fn new(environment: Environment, mounts: Mounts) -> Self {
+        Self { environment, mounts: Arc::new(mounts), running: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {

@@ -8,15 +8,14 @@
 //!   |         '-> rules            |
 //!   '-> crew -> schedule           |
 //!                                  |       |-----> turns, holds, heavy, proofs
-//!                                  |       '-----> permits -> configuration, grants
+//!                                  |       '-----> permits -> grants
 //!                                  '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `system` knows of the ledger what an entry and a file's identity are; `engine`, `configuration` and `grants`
-//! know of `system` how paths are opened.
+//! `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of `system` how
+//! paths are opened.
 
 pub(crate) mod book;
-mod configuration;
 mod crew;
 mod dispatch;
 mod engine;

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::configuration::{self, Reach};
 use super::grants::Grants;
+use crate::configuration::{Reach, Text};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{Mandate, Permissions, PermissionsByName, ReadPermissions};
 
@@ -62,7 +62,9 @@ impl Permits {
             return self.lock().get(backend).map(|it| it.present.clone()).ok_or_else(|| none_of(backend));
         };
         let reach = Reach { state_dir: &self.state_dir, written: self.written() };
-        let mut found: PermissionsByName = configuration::read(file, &reach, self.read)?;
+        let text = Text::read(file, &reach)?;
+        text.believe()?;
+        let mut found: PermissionsByName = text.says(self.read)?;
         let present = found.remove(backend).ok_or_else(|| none_of(backend))?;
         let mut table = self.lock();
         let former = table.get(backend).map(|it| it.present.clone());

@@ -1,12 +1,13 @@
 //! `drivebay reload`, `rollback`, `pin`, `drain` and `stop`: what an operator tells a running host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use clap::Parser;
 
 use super::{Failure, Socket};
 use crate::cli::{Exit, print, say};
+use drivebay_backend::signature;
 use drivebay_proto::admin::{CommandResponse, DrainRequest, PinRequest, ReloadRequest, RollbackRequest, StopRequest};
 
 const RELOAD: &str = "Exit status: 0 done (without --wait: begun), 1 refused, 2 wrong usage.
@@ -17,13 +18,17 @@ Examples:
   drivebay reload local --component ./new.wasm --shadow 60s --canary 10 --wait
   drivebay reload local --force          also a lower version, fewer abilities, or what was rolled back";
 
+/// Bytes of a component in one message: a quarter of what a host takes.
+const PIECE: usize = 1 << 20;
+
 /// What `reload` is told.
 #[derive(Debug, Parser)]
 #[command(after_help = RELOAD)]
 pub(crate) struct Reload {
     /// The backend.
     name: String,
-    /// Load this file from now on, until the configuration changes or the host restarts.
+    /// Load this file from now on, until the configuration changes or the host restarts. It is sent to the host, and later
+    /// changes of it are not, unless it is the configured one.
     #[arg(long, value_name = "FILE")]
     component: Option<PathBuf>,
     /// Wait until it serves or is refused.
@@ -77,20 +82,35 @@ pub(crate) struct Close {
 
 /// Loads what is there now.
 pub(crate) fn reload(args: &Reload) -> Exit {
-    let component = args.component.as_ref().map(std::path::absolute).transpose();
     args.socket.run(async |mut client| {
-        let component = component.map_err(|error| Failure::Usage(format!("--component: {error}")))?;
-        let component = component.map(|path| path.to_string_lossy().into_owned()).unwrap_or_default();
-        let request = ReloadRequest {
+        let mut first = ReloadRequest {
             name: args.name.clone(),
-            component,
             force: args.force,
             wait: args.wait,
             canary: args.canary.map_or(0, u32::from),
             shadow: args.shadow.map_or(0, |time| u64::try_from(time.as_millis()).unwrap_or(u64::MAX)),
+            ..ReloadRequest::default()
         };
-        Ok(told(client.reload(request).await?.into_inner()))
+        let pieces = match &args.component {
+            Some(file) => pieces(&mut first, file)?,
+            None => Vec::new(),
+        };
+        let messages = std::iter::once(first).chain(pieces);
+        Ok(told(client.reload(futures_util::stream::iter(messages)).await?.into_inner()))
     })
+}
+
+/// The component in pieces, for a host that does not see this file; its signature goes with what is asked.
+fn pieces(first: &mut ReloadRequest, file: &Path) -> Result<Vec<ReloadRequest>, Failure> {
+    let failed = |error: std::io::Error| Failure::Failed(format!("--component {}: {error}", file.display()));
+    let path = std::path::absolute(file).map_err(failed)?;
+    let bytes = drivebay_backend::read_file(&path).map_err(failed)?;
+    first.signature = match drivebay_backend::read_file(&signature::beside(&path)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
+        signature => signature.map_err(failed)?,
+    };
+    first.component = path.to_string_lossy().into_owned();
+    Ok(bytes.chunks(PIECE).map(|piece| ReloadRequest { piece: piece.to_vec(), ..ReloadRequest::default() }).collect())
 }
 
 /// Goes back to the generation before.

@@ -50,6 +50,7 @@ struct Confinement {
     landlock: String,
     seccomp: String,
     mount: String,
+    mounts: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -145,6 +146,7 @@ pub(crate) fn run(args: &Args) -> Exit {
                 landlock: it.landlock,
                 seccomp: it.seccomp,
                 mount: it.mount,
+                mounts: it.mounts,
             });
             let report = Report { backends: rows, confinement };
             let text = if args.json { json(&report, args.watch)? } else { people(&report) };
@@ -197,6 +199,7 @@ fn people(report: &Report) -> String {
         lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
     }
     lines.extend(report.confinement.as_ref().map(confinement_line));
+    lines.extend(report.confinement.as_ref().map(|it| format!("mounts: {}", it.mounts)));
     lines.join("\n")
 }
 

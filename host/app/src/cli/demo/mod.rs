@@ -107,8 +107,8 @@ fn demonstrate(args: &Args, local: &'static [u8], place: &Place) -> Result<Exit>
     let work = NodeWork::here();
     place.make(local)?;
     let config = config(place, work);
-    // Before the runtime: rights are given up while there are no threads.
-    let prepared = Host::prepare(&config, local)?;
+    // Before the runtime: rights are given up while there are no threads. The walk plays the node, with its files.
+    let prepared = Host::prepare_among_files(&config, local)?;
     super::runtime()?.block_on(async {
         let Some(host) = Host::start_unless(asked_to_stop(), config, prepared).await? else {
             return Ok(if args.once { Exit::Failed } else { Exit::Done });

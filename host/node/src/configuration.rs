@@ -1,16 +1,15 @@
-//! Reading the operator's configuration, by the process that acts on it.
+//! Reading the operator's configuration, by the processes that act on it.
 //!
 //! Owns which file is believed: one that the operator alone can have written. It must not know what stands in it;
-//! that is for whoever started this process to say.
+//! that is for whoever started these processes to say.
 
-use std::fs::File;
+use std::fs::{File, Metadata};
 use std::io::Read;
+use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use super::system::paths::descriptor_path;
 use crate::error::{ErrorCode, NodeError};
-use crate::permissions::{PermissionsByName, ReadPermissions};
 
 /// Larger than any that a person writes, in bytes.
 const LARGEST: u64 = 16 * 1024 * 1024;
@@ -21,36 +20,61 @@ const STICKY: u32 = 0o1000;
 
 /// Where the host's process writes.
 #[derive(Debug)]
-pub(super) struct Reach<'a> {
-    pub(super) state_dir: &'a Path,
+pub(crate) struct Reach<'a> {
+    pub(crate) state_dir: &'a Path,
     /// Directories that are granted for writing.
-    pub(super) written: Vec<PathBuf>,
+    pub(crate) written: Vec<PathBuf>,
 }
 
-/// What the file at `path` allows. Links to it are the operator's, such as those of a volume of Kubernetes.
-pub(super) fn read(path: &Path, reach: &Reach<'_>, read: ReadPermissions) -> Result<PermissionsByName, NodeError> {
-    let name = path.display().to_string();
-    let failed = |error: std::io::Error| NodeError::io(format!("reading {name}"), &error);
-    let file = File::open(path).map_err(failed)?;
-    let place = std::fs::read_link(descriptor_path(&file)).map_err(failed)?;
+/// A configuration as it stands there.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// The file's name.
+    name: String,
+    text: String,
+    doubt: Option<NodeError>,
+}
+
+impl Text {
+    /// Reads the file at `path`. Links to it are the operator's, such as those of a volume of Kubernetes.
+    pub(crate) fn read(path: &Path, reach: &Reach<'_>) -> Result<Self, NodeError> {
+        let name = path.display().to_string();
+        let failed = |error: std::io::Error| NodeError::io(format!("reading {name}"), &error);
+        let file = File::open(path).map_err(failed)?;
+        let stat = file.metadata().map_err(failed)?;
+        if !stat.is_file() || stat.len() > LARGEST {
+            return Err(doubted(&name, "it is not a file of at most 16 MiB"));
+        }
+        let place = std::fs::read_link(format!("/proc/self/fd/{}", file.as_raw_fd())).map_err(failed)?;
+        let doubt = doubt(path, &place, &stat, reach).map_err(failed)?.map(|why| doubted(&name, &why));
+        let mut text = String::new();
+        file.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
+        Ok(Self { name, text, doubt })
+    }
+
+    /// What stands there, whoever wrote it.
+    pub(crate) fn says<T>(&self, read: fn(&str, &str) -> Result<T, String>) -> Result<T, NodeError> {
+        read(&self.name, &self.text).map_err(|mistakes| NodeError::new(ErrorCode::Invalid, mistakes))
+    }
+
+    /// Refuses what somebody else than the operator may have written.
+    pub(crate) fn believe(&self) -> Result<(), NodeError> {
+        self.doubt.clone().map_or(Ok(()), Err)
+    }
+}
+
+/// Why the file at `path`, which is the one at `place`, may be somebody else's words, if it may.
+fn doubt(path: &Path, place: &Path, stat: &Metadata, reach: &Reach<'_>) -> std::io::Result<Option<String>> {
     let directory = |path: &Path| path.parent().unwrap_or(Path::new("/")).canonicalize();
     // Where its name stands, and where it is.
-    for directory in [directory(path).map_err(failed)?, directory(&place).map_err(failed)?] {
+    for directory in [directory(path)?, directory(place)?] {
         if let Some(writable) = reach.around(&directory) {
-            return Err(doubted(&name, &format!("it lies in {}, where the host writes", writable.display())));
+            return Ok(Some(format!("it lies in {}, where the host writes", writable.display())));
         }
     }
-    let stat = file.metadata().map_err(failed)?;
-    if !stat.is_file() || stat.len() > LARGEST {
-        return Err(doubted(&name, "it is not a file of at most 16 MiB"));
-    }
-    let above = directory(&place).and_then(std::fs::metadata).map_err(failed)?;
-    if let Some(why) = judge(Rights::of(&stat), Rights::of(&above), rustix::process::geteuid().as_raw()) {
-        return Err(doubted(&name, why));
-    }
-    let mut text = String::new();
-    file.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
-    read(&name, &text).map_err(|mistakes| NodeError::new(ErrorCode::Invalid, mistakes))
+    let above = directory(place).and_then(std::fs::metadata)?;
+    let user = rustix::process::geteuid().as_raw();
+    Ok(judge(Rights::of(stat), Rights::of(&above), user).map(str::to_owned))
 }
 
 impl Reach<'_> {
@@ -93,7 +117,7 @@ fn judge(file: Rights, directory: Rights, user: u32) -> Option<&'static str> {
 }
 
 fn doubted(name: &str, why: &str) -> NodeError {
-    let message = format!("node work is granted by the operator alone, and {name} may be somebody else's words: {why}");
+    let message = format!("grants are the operator's alone, and {name} may be somebody else's words: {why}");
     NodeError::new(ErrorCode::NotAllowed, message)
 }
 

@@ -1,0 +1,170 @@
+//! What the process that runs guests sees of the machine's files: from a configuration to paths, and whose mounts it has.
+//! Owns the list and the words; the namespace is made and changed by the launcher.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use drivebay_backend::signature;
+use drivebay_confine as confine;
+use drivebay_node::{Launcher, Showing, Visible};
+use drivebay_policy::{BackendConfig, ComponentSource, Config};
+
+/// What making and entering a namespace takes.
+const NEEDED: [&str; 2] = ["CAP_SYS_ADMIN", "CAP_SYS_CHROOT"];
+
+/// The directories of the system and of everybody, which are never shown but where a socket is to be made in one.
+const SHARED: [&str; 6] = ["/etc", "/run", "/tmp", "/var/lib", "/var/run", "/var/tmp"];
+
+/// Whose mounts this process has.
+#[derive(Debug)]
+pub enum Mounts {
+    /// Its own, in which the launcher shows what the configuration names.
+    Own(Arc<Launcher>),
+    /// The system's, for this reason.
+    Systems(String),
+}
+
+impl Mounts {
+    /// Why this process cannot leave the system's mounts, if it cannot.
+    pub(super) fn hindrance() -> Option<String> {
+        let has = confine::effective();
+        let lacks: Vec<_> = NEEDED.into_iter().filter(|needed| has.iter().all(|it| it != needed)).collect();
+        (!lacks.is_empty()).then(|| format!("this process has no {}", lacks.join(" and ")))
+    }
+
+    /// Leaves the system's mounts. What hinders it is said, and the host serves all the same.
+    pub(super) fn enter(launcher: &Arc<Launcher>, config: &Config) -> Self {
+        match launcher.enter() {
+            Ok(paths) => {
+                tracing::info!(paths, "mounts: own namespace");
+                warn_of_shared(config);
+                Self::Own(Arc::clone(launcher))
+            }
+            Err(error) => Self::systems(error.to_string()),
+        }
+    }
+
+    /// Stays with the system's, and says why.
+    pub(super) fn systems(why: String) -> Self {
+        tracing::warn!(why, "mounts: the system's; what escapes a sandbox could read what this host's user may read");
+        Self::Systems(why)
+    }
+
+    /// In a line.
+    pub fn words(&self) -> String {
+        match self {
+            Self::Own(launcher) => format!("own namespace, {} paths", launcher.shown().unwrap_or_default()),
+            Self::Systems(why) => format!("the system's: {why}"),
+        }
+    }
+
+    /// Has shown what the configuration names by now.
+    pub async fn renew(&self) {
+        let Self::Own(launcher) = self else { return };
+        let launcher = Arc::clone(launcher);
+        let shown = tokio::task::spawn_blocking(move || launcher.show()).await;
+        match shown {
+            Ok(Ok(_)) | Err(_) => {}
+            Ok(Err(error)) => tracing::error!(%error, "not all that the configuration names is shown to this process"),
+        }
+    }
+}
+
+/// A socket is made in its directory, so all of that is seen.
+fn warn_of_shared(config: &Config) {
+    for socket in sockets(config) {
+        let directory = socket.parent().unwrap_or(Path::new("/"));
+        if SHARED.iter().any(|shared| directory == Path::new(shared)) {
+            let (socket, directory) = (socket.display(), directory.display());
+            tracing::warn!(%socket, %directory, "a socket beside those of others: all that is there stays in reach of this \
+                            process; give it a directory of its own");
+        }
+    }
+}
+
+/// What a host with this configuration is to see.
+pub(super) fn visible(config: &Config) -> Vec<Visible> {
+    let own = sockets(config).filter_map(|socket| Some(socket.parent()?.to_owned()));
+    let own = own.chain([config.host.state.clone()]).map(|path| shown(path, Showing::Own));
+    let file = config.file.iter().map(|path| shown(path.clone(), Showing::Beside));
+    own.chain(file).chain(config.backends.iter().flat_map(of)).collect()
+}
+
+/// Finds what is to be seen in the text of a configuration.
+///
+/// # Errors
+/// All its mistakes.
+pub fn read(name: &str, text: &str) -> Result<Vec<Visible>, String> {
+    Config::parse(name, text).map(|config| visible(&config)).map_err(|error| error.to_string())
+}
+
+fn of(backend: &BackendConfig) -> Vec<Visible> {
+    let mut all = Vec::new();
+    if let ComponentSource::File(component) = &backend.component {
+        all.push(shown(component.clone(), Showing::Beside));
+        all.push(shown(signature::beside(component), Showing::Alone));
+    }
+    all.extend(backend.signers.iter().map(|signer| shown(signer.clone(), Showing::Alone)));
+    let directories = backend.grants.directories.iter();
+    let how = |write| if write { Showing::Write } else { Showing::Read };
+    all.extend(directories.map(|directory| shown(directory.host.clone(), how(directory.write))));
+    for grant in &backend.grants.http {
+        let identity = grant.identity.iter().flat_map(|identity| [&identity.certificate, &identity.key]);
+        all.extend(grant.ca.iter().chain(identity).map(|file| shown(file.clone(), Showing::Alone)));
+    }
+    all
+}
+
+fn sockets(config: &Config) -> impl Iterator<Item = &PathBuf> {
+    let of_backends = config.backends.iter().flat_map(|backend| {
+        let sockets = &backend.sockets;
+        [&sockets.csi, &sockets.controller, &sockets.node, &sockets.addons].into_iter().flatten()
+    });
+    config.host.admin.iter().chain(of_backends)
+}
+
+const fn shown(path: PathBuf, how: Showing) -> Visible {
+    Visible { path, how }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_named_is_seen_and_nothing_else() {
+        let text = r#"
+            [host]
+            state = "/var/lib/drivebay"
+            admin = "unix:///run/drivebay/admin.sock"
+            [[backend]]
+            name = "a"
+            component = "/opt/vendor/a.wasm"
+            signers = ["/etc/drivebay/vendor.pub"]
+            csi = "unix:///run/a/csi.sock"
+            [backend.grants]
+            directories = [
+                { host = "/srv/pool", guest = "/pool", write = true },
+                { host = "/srv/link", guest = "/link" },
+            ]
+            http = [{ origin = "https://array.example", ca = "/etc/drivebay/ca.pem" }]
+        "#;
+        let seen = read("test", text).unwrap();
+        let seen: Vec<_> = seen.iter().map(|it| (it.path.to_str().unwrap(), it.how)).collect();
+        assert_eq!(
+            seen,
+            [
+                ("/run/drivebay", Showing::Own),
+                ("/run/a", Showing::Own),
+                ("/var/lib/drivebay", Showing::Own),
+                ("/opt/vendor/a.wasm", Showing::Beside),
+                ("/opt/vendor/a.wasm.sig", Showing::Alone),
+                ("/etc/drivebay/vendor.pub", Showing::Alone),
+                ("/srv/pool", Showing::Write),
+                ("/srv/link", Showing::Read),
+                ("/etc/drivebay/ca.pem", Showing::Alone),
+            ]
+        );
+        assert!(read("test", "[host").is_err());
+    }
+}
