@@ -19,13 +19,14 @@ impl Workshop {
     fn new() -> Self {
         let workshop = Self(tempfile::tempdir().unwrap());
         fs::create_dir(workshop.pool()).unwrap();
+        fs::create_dir(workshop.path("notes")).unwrap();
         let program = workshop.path("programs/mkfs.ext4");
         fs::create_dir(program.parent().unwrap()).unwrap();
         let real = ["/usr/sbin/mkfs.ext4", "/sbin/mkfs.ext4"].into_iter().find(|path| Path::new(path).exists());
         let script = format!(
             "#!/bin/sh\necho begun >> {0}/said\nwhile [ ! -e {0}/gate ]; do [ -d {0} ] || exit 1; sleep 0.02; done\n\
              {1} \"$@\" || exit\necho ended >> {0}/said\n",
-            workshop.0.path().display(),
+            workshop.path("notes").display(),
             real.expect("mkfs.ext4 is installed")
         );
         fs::write(&program, script).unwrap();
@@ -43,12 +44,15 @@ impl Workshop {
 
     fn options(&self) -> Options {
         let pool = self.pool();
-        let grant = format!("directories = [{{ host = \"{}\", guest = \"/pool\", write = true }}]", pool.display());
+        // The program is the host's: it sees what the host sees.
+        let granted = [(pool, "/pool"), (self.path("notes"), "/notes")]
+            .map(|(host, guest)| format!("{{ host = \"{}\", guest = \"{guest}\", write = true }}", host.display()));
+        let grant = format!("directories = [{}]", granted.join(", "));
         Options::default().grant(&grant).programs(&self.path("programs"))
     }
 
     fn said(&self) -> Vec<String> {
-        fs::read_to_string(self.path("said")).unwrap_or_default().lines().map(str::to_owned).collect()
+        fs::read_to_string(self.path("notes/said")).unwrap_or_default().lines().map(str::to_owned).collect()
     }
 
     /// Waits until the program has said so much.
@@ -61,7 +65,7 @@ impl Workshop {
     }
 
     fn open_gate(&self) {
-        fs::write(self.path("gate"), "").unwrap();
+        fs::write(self.path("notes/gate"), "").unwrap();
     }
 
     /// Whether an image holds an ext4: the magic number of its superblock.

@@ -287,6 +287,7 @@ impl Vanishing {
 
         let gone = std::time::Instant::now();
         away(&self.pool);
+        self.host.sees_as_it_is(&self.pool.path()).await;
         self.calls_are_refused(&volume, &snapshot).await;
         let seen = self.host.log.wait("to=Unhealthy(", 1).await;
         assert_eq!(self.probe().await, Some(false));

@@ -21,6 +21,7 @@ pub struct TestHost {
     pub(super) next: AtomicU64,
     child: Child,
     directory: TempDir,
+    configuration: TempDir,
     options: Options,
 }
 
@@ -29,9 +30,9 @@ impl TestHost {
     pub async fn start(guest: Guest, options: Options) -> Self {
         let directory = tempfile::tempdir().expect("a directory can be made");
         // Not beside the sockets: where the host writes nobody believes a configuration.
-        std::fs::create_dir(directory.path().join("etc")).unwrap();
-        std::fs::write(directory.path().join("etc/host.toml"), options.file(guest, directory.path())).unwrap();
-        Self::start_in(directory, options).await
+        let configuration = tempfile::tempdir().expect("a directory can be made");
+        std::fs::write(configuration.path().join("host.toml"), options.file(guest, directory.path())).unwrap();
+        Self::start_in(directory, configuration, options).await
     }
 
     /// Starts the test backend's host with all defaults.
@@ -39,9 +40,9 @@ impl TestHost {
         Self::start(Guest::TESTER, Options::default()).await
     }
 
-    async fn start_in(directory: TempDir, options: Options) -> Self {
-        let (child, log) = serve(directory.path(), &options);
-        let host = Self { log, next: AtomicU64::new(0), child, directory, options };
+    async fn start_in(directory: TempDir, configuration: TempDir, options: Options) -> Self {
+        let (child, log) = serve(configuration.path(), &options);
+        let host = Self { log, next: AtomicU64::new(0), child, directory, configuration, options };
         host.wait_until_it_serves().await;
         host
     }
@@ -49,14 +50,14 @@ impl TestHost {
     /// Starts the same host again: configuration, state and socket stay, the log begins anew.
     pub async fn start_again(&mut self) {
         assert!(self.child.try_wait().unwrap().is_some(), "the host still runs");
-        (self.child, self.log) = serve(self.directory.path(), &self.options);
+        (self.child, self.log) = serve(self.configuration.path(), &self.options);
         self.wait_until_it_serves().await;
     }
 
     /// Starts the same host again where it cannot start; gives what it said.
     pub async fn start_in_vain(&mut self) -> String {
         assert!(self.child.try_wait().unwrap().is_some(), "the host still runs");
-        (self.child, self.log) = serve(self.directory.path(), &self.options);
+        (self.child, self.log) = serve(self.configuration.path(), &self.options);
         let status = ended(&mut self.child, &self.log).await;
         assert_eq!(status.code(), Some(1), "{}", self.log.tail());
         self.log.text()
@@ -112,6 +113,11 @@ impl TestHost {
         self.directory.path().join("csi.sock")
     }
 
+    /// The configuration file.
+    pub fn file(&self) -> PathBuf {
+        self.configuration.path().join("host.toml")
+    }
+
     /// The csi-addons socket, where the options ask for one.
     pub fn addons_socket(&self) -> PathBuf {
         self.directory.path().join("addons.sock")
@@ -145,9 +151,9 @@ pub async fn run_to_end(arguments: &[&str], paths: &[&Path]) -> (i32, String) {
     (code, log.text())
 }
 
-fn serve(directory: &Path, options: &Options) -> (Child, Log) {
+fn serve(configuration: &Path, options: &Options) -> (Child, Log) {
     let arguments = ["--log", options.filter(), "--log-format", options.format(), "serve", "--config"];
-    spawn(&arguments, &[&directory.join("etc/host.toml")], options)
+    spawn(&arguments, &[&configuration.join("host.toml")], options)
 }
 
 async fn ended(child: &mut Child, log: &Log) -> ExitStatus {

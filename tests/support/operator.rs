@@ -1,7 +1,8 @@
 //! An operator of the host under test: the program's own commands against its admin socket, and its
 //! configuration file.
 
-use std::path::PathBuf;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Output;
 
 use serde_json::Value;
@@ -15,9 +16,15 @@ impl TestHost {
         self.socket().with_file_name("admin.sock")
     }
 
-    /// The configuration file.
-    pub fn file(&self) -> PathBuf {
-        self.socket().with_file_name("etc").join("host.toml")
+    /// Waits until the host finds at a path what is there: it has a mount namespace of its own, which follows.
+    pub async fn sees_as_it_is(&self, path: &Path) {
+        let begin = std::time::Instant::now();
+        let of = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino())).ok();
+        let inside = Path::new(&format!("/proc/{}/root", self.process())).join(path.strip_prefix("/").unwrap());
+        while of(path) != of(&inside) {
+            assert!(begin.elapsed() < PATIENCE, "{}", path.display());
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
     }
 
     /// Runs a command of the program against this host: its exit status and its words.

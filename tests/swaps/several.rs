@@ -28,8 +28,8 @@ async fn backends_come_change_and_go_alone() {
     let directory = host.socket().parent().unwrap().to_owned();
     let alone = std::fs::read_to_string(host.file()).unwrap();
     let write = |text: &str| {
-        std::fs::write(directory.join("next.toml"), text).unwrap();
-        std::fs::rename(directory.join("next.toml"), host.file()).unwrap();
+        std::fs::write(host.file().with_file_name("next.toml"), text).unwrap();
+        std::fs::rename(host.file().with_file_name("next.toml"), host.file()).unwrap();
     };
     let socket = directory.join("second.sock");
 

@@ -12,7 +12,6 @@ use drivebay_backend::gate::{Refusal, RefusalId};
 use drivebay_backend::lifecycle::{Force, Intake, Manner};
 use drivebay_backend::{Backend, Command, Control, Wait};
 use drivebay_error::status;
-use drivebay_policy::ComponentSource;
 use drivebay_proto::admin::{
     CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
     PinRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
@@ -34,19 +33,20 @@ impl Api {
         Ok(Response::new(answer::command(control.ask(command).await)))
     }
 
-    /// The file that is to be loaded: the configured one, which is followed as before; the one with what was sent; or
-    /// the one with this path, where the host sees it.
+    /// The file that is to be loaded: the one with this path, which is followed, where the host sees what was sent there or
+    /// nothing was sent; otherwise one with what was sent.
     async fn file(&self, backend: &Backend, named: PathBuf, sent: Option<Sent>) -> Result<PathBuf, Refusal> {
-        let Some(sent) = sent.filter(|_| backend.config().component != ComponentSource::File(named.clone())) else {
-            return Ok(named);
-        };
+        let Some(sent) = sent else { return Ok(named) };
         let failed = |words: String| Refusal::new(RefusalId::Unreadable, format!("what was sent: {words}"));
         let place = self.0.place_for_sent().ok_or_else(|| failed("this host keeps nothing".to_owned()))?;
-        let name = backend.name.clone();
-        let kept = tokio::task::spawn_blocking(move || sent.keep(&place, &name)).await;
-        let kept = kept.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
-        tracing::info!(backend = backend.name, from = %named.display(), file = %kept.display(), "a component was sent");
-        Ok(kept)
+        let (name, path) = (backend.name.clone(), named.clone());
+        let file =
+            tokio::task::spawn_blocking(move || if sent.is_at(&path) { Ok(path) } else { sent.keep(&place, &name) });
+        let file = file.await.map_err(|error| failed(error.to_string()))?.map_err(|error| failed(error.to_string()))?;
+        if file != named {
+            tracing::info!(backend = backend.name, from = %named.display(), file = %file.display(), "a component was sent");
+        }
+        Ok(file)
     }
 }
 

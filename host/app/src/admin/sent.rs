@@ -45,6 +45,11 @@ impl Sent {
         Ok((first, sent))
     }
 
+    /// Whether this host sees the same at this path. Blocks.
+    pub(super) fn is_at(&self, path: &Path) -> bool {
+        drivebay_backend::read_file(path).is_ok_and(|bytes| bytes == self.bytes)
+    }
+
     /// Writes it to the place for what is sent for a backend. Blocks.
     ///
     /// # Errors
@@ -89,6 +94,7 @@ mod tests {
         let unsigned = Sent { bytes: vec![4], signature: Vec::new() };
         assert_eq!(unsigned.keep(&directory, "local").unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), [4]);
+        assert!(unsigned.is_at(&path) && !signed.is_at(&path) && !unsigned.is_at(&directory));
         assert!(!signature::beside(&path).exists(), "it was another component's");
         assert_eq!(fs::read_dir(&directory).unwrap().count(), 1, "nothing else is left");
     }

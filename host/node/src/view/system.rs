@@ -74,9 +74,10 @@ const EVERYBODYS: [&str; 24] = [
 pub(super) fn visible() -> Vec<Visible> {
     let shown = |how: Showing| move |path: &&str| Visible { path: PathBuf::from(path), how };
     let trees = TREES.iter().chain(&DIRECTORIES).map(shown(Showing::Read));
-    // Where the host looks for programs.
+    // Where the host looks for programs; homes are nobody's business.
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let programs = std::env::split_paths(&path).filter(|directory| !is_everybodys(directory));
+    let is_home = |directory: &Path| ["/root", "/home"].iter().any(|home| directory.starts_with(home));
+    let programs = std::env::split_paths(&path).filter(|directory| !is_everybodys(directory) && !is_home(directory));
     let programs = programs.map(|path| Visible { path, how: Showing::Read });
     let anchors = ANCHORS.iter().filter_map(|(name, how)| {
         let path = PathBuf::from(std::env::var_os(name)?);

@@ -17,7 +17,8 @@ fn inside<T: Send + 'static>(namespace: BorrowedFd<'_>, work: impl FnOnce() -> T
     let entered = std::thread::spawn(move || {
         // SAFETY: the table of descriptors stays shared.
         #[allow(unsafe_code, reason = "the call is unsafe for other flags")]
-        unsafe { unshare_unsafe(UnshareFlags::FS) }.unwrap();
+        let left = unsafe { unshare_unsafe(UnshareFlags::FS) };
+        left.unwrap();
         move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount)).unwrap();
         work()
     });

@@ -27,8 +27,8 @@ const PIECE: usize = 1 << 20;
 pub(crate) struct Reload {
     /// The backend.
     name: String,
-    /// Load this file from now on, until the configuration changes or the host restarts. It is sent to the host, and later
-    /// changes of it are not, unless it is the configured one.
+    /// Load this file from now on, until the configuration changes or the host restarts. It is sent to the host; where the
+    /// host sees it as well, its changes are followed.
     #[arg(long, value_name = "FILE")]
     component: Option<PathBuf>,
     /// Wait until it serves or is refused.

@@ -6,6 +6,9 @@ use super::*;
 
 const NOWHERE: Source = Source { mount: 1, device: (8, 1), inode: 1, is_directory: true, is_device: false };
 
+/// What is shown, what is wanted, what goes and what comes.
+type Row<'a> = (&'a [(&'a str, u64)], &'a [(&'a str, u64)], &'a [&'a str], &'a [&'a str]);
+
 fn shown(path: &Path, how: Showing) -> Visible {
     Visible { path: path.to_owned(), how }
 }
@@ -97,7 +100,6 @@ fn what_stands_below_goes_and_comes_with_what_is_above_it() {
     let bind = |inode: u64| Item::Bind(Bind { source: Source { inode, ..NOWHERE }, write: false, below: true });
     let of =
         |rows: &[(&str, u64)]| rows.iter().map(|(path, inode)| (PathBuf::from(path), bind(*inode))).collect::<Plan>();
-    type Row<'a> = (&'a [(&'a str, u64)], &'a [(&'a str, u64)], &'a [&'a str], &'a [&'a str]);
     let cases: [Row<'_>; 6] = [
         (&[], &[("/a", 1), ("/a/b", 2)], &[], &["/a", "/a/b"]),
         (&[("/a", 1), ("/c", 2)], &[("/a", 1), ("/c", 3)], &["/c"], &["/c"]),
