@@ -2,7 +2,7 @@
 //!
 //! Owns the unsafe code of views. It must not decide what is shown.
 
-use std::ffi::{OsStr, c_int, c_long, c_uint};
+use std::ffi::{OsStr, c_long, c_uint};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -53,7 +53,7 @@ fn set_attributes(mount: impl AsFd, set: MountAttrFlags, propagation: u64, flags
     let result = unsafe {
         syscall(
             MOUNT_SETATTR,
-            c_int::from(mount.as_fd().as_raw_fd()),
+            mount.as_fd().as_raw_fd(),
             c"".as_ptr(),
             flags | AT_EMPTY_PATH,
             &raw const attributes,

@@ -86,10 +86,12 @@ impl View {
     pub(crate) fn refresh(&mut self) -> Result<Vec<String>, NodeError> {
         let wanted = plan::plan(&self.visible);
         let steps = plan::steps(&self.shown, &wanted);
+        // All of the machine is what is left here.
+        let all = self.visible.iter().filter(|visible| visible.path.parent().is_none());
+        let mut refused: Vec<_> = all.map(|visible| format!("all of {}", visible.path.display())).collect();
         if steps.go.is_empty() && steps.come.is_empty() {
-            return Ok(Vec::new());
+            return Ok(refused);
         }
-        let mut refused = Vec::new();
         let (mut go, mut come) = (Vec::new(), Vec::new());
         for path in steps.go {
             match self.shown.remove(&path) {

@@ -84,6 +84,10 @@ fn add(plan: &mut Plan, visible: &Visible) {
 }
 
 fn bind(plan: &mut Plan, path: &Path, source: Source, how: Showing) {
+    if path.parent().is_none() {
+        // It would be around everything.
+        return;
+    }
     let wanted = Bind {
         source,
         write: matches!(how, Showing::Own | Showing::Write),

@@ -1,7 +1,7 @@
 //! Views from inside: a thread of this test enters the namespace and looks. Root's, because it mounts.
 
 use std::io::Write as _;
-use std::os::unix::fs::{PermissionsExt as _, symlink};
+use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
 use std::time::{Duration, Instant};
 
@@ -220,4 +220,16 @@ fn the_operators_links_lead_where_they_lead_outside() {
     symlink("shared", scene.at("link")).unwrap();
     view.follow();
     assert_eq!(reads(&view, &scene.at("link/a")).as_deref(), Some("shared/a"));
+}
+
+/// A grant of everything, or a socket in the root.
+#[test]
+fn all_of_the_machine_is_no_view() {
+    let Some(scene) = Scene::new() else { return };
+    let everything = vec![Visible { path: PathBuf::from("/"), how: Showing::Write }];
+    let refused = View::make(&scene.at("aside"), everything.clone()).unwrap_err().message;
+    assert!(refused.contains("cannot be shown all of /"), "{refused}");
+    let mut view = scene.view(&[("pool", Showing::Write)]);
+    assert_eq!(view.show(everything).unwrap(), ["all of /"]);
+    assert!(reads(&view, &scene.at("pool/a")).is_some(), "all else stays");
 }
