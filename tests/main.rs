@@ -71,6 +71,8 @@ mod refusals;
 #[cfg(test)]
 mod sites;
 #[cfg(test)]
+mod statements;
+#[cfg(test)]
 mod support;
 #[cfg(test)]
 mod swaps;

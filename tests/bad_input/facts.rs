@@ -49,6 +49,8 @@ pub enum Rule {
     Network,
     /// A capability of which only the mode is looked at.
     ModeOnly,
+    /// A capability whose mode may be left open.
+    OpenMode,
     /// Nothing can be wrong with it.
     Optional,
 }
@@ -76,6 +78,7 @@ fn fact(line: &'static str) -> Option<Fact> {
     let code = match *code {
         "OK" => Code::Ok,
         "INVALID_ARGUMENT" => Code::InvalidArgument,
+        "FAILED_PRECONDITION" => Code::FailedPrecondition,
         "OUT_OF_RANGE" => Code::OutOfRange,
         "ABORTED" => Code::Aborted,
         _ => return None,
@@ -103,6 +106,7 @@ fn fact(line: &'static str) -> Option<Fact> {
         "token" => Rule::Token,
         "network" => Rule::Network,
         "mode-only" => Rule::ModeOnly,
+        "open-mode" => Rule::OpenMode,
         "optional" => Rule::Optional,
         _ => return None,
     };

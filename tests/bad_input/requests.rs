@@ -89,7 +89,7 @@ impl Maker {
         let mut found = vec![(Steps::new(), message.clone())];
         for field in message.fields().filter(|field| !field.is_map()) {
             let mut rules = self.rules(message.full_name(), field.name());
-            let is_apart = rules.any(|fact| matches!(fact.rule, Rule::Gated | Rule::ModeOnly));
+            let is_apart = rules.any(|fact| matches!(fact.rule, Rule::Gated | Rule::ModeOnly | Rule::OpenMode));
             if let (Kind::Message(inner), false) = (field.kind(), is_apart) {
                 found.extend(self.places(&inner).into_iter().map(|(mut steps, message)| {
                     steps.insert(0, field.clone());
@@ -277,6 +277,14 @@ fn values(maker: &Maker, rule: Rule, field: &FieldDescriptor) -> Vec<(String, Va
             let kinds = descriptor.oneofs().flat_map(|oneof| oneof.fields().collect::<Vec<_>>());
             kinds.for_each(|kind| capability.clear_field(&kind));
             vec![one("no kind", Value::Message(capability), "")]
+        }
+        Rule::OpenMode => {
+            let Value::List(mut capabilities) = maker.good(field) else { panic!("{} is a list", field.name()) };
+            let Some(Value::Message(capability)) = capabilities.first_mut() else { panic!("it has one") };
+            let mode = capability.descriptor().get_field_by_name("access_mode").expect("every capability has one");
+            let Kind::Message(open) = mode.kind() else { panic!("a mode is a message") };
+            capability.set_field(&mode, Value::Message(DynamicMessage::new(open)));
+            vec![one("mode 0", Value::List(capabilities), "")]
         }
         Rule::Optional | Rule::Required | Rule::Either(..) | Rule::Ordered(..) | Rule::Within(_) => Vec::new(),
     }

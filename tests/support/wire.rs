@@ -21,6 +21,18 @@ pub async fn send(channel: Channel, path: &str, bytes: Vec<u8>) -> Result<Respon
     client.unary(Request::new(bytes), path.parse().unwrap(), Bytes).await
 }
 
+/// Sends one message to a path that streams; gives the messages of the answer.
+pub async fn stream(channel: Channel, path: &str, bytes: Vec<u8>) -> Result<Vec<Vec<u8>>, Status> {
+    let mut client = tonic::client::Grpc::new(channel);
+    client.ready().await.expect("the host listens");
+    let mut stream = client.server_streaming(Request::new(bytes), path.parse().unwrap(), Bytes).await?.into_inner();
+    let mut messages = Vec::new();
+    while let Some(message) = stream.message().await? {
+        messages.push(message);
+    }
+    Ok(messages)
+}
+
 /// Sends a request of a method, whether it has one answer or a stream; gives the messages.
 pub async fn call(
     channel: Channel,

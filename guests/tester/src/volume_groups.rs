@@ -5,7 +5,7 @@ use drivebay_sdk::types::{StringMap, VolumeGroup};
 use drivebay_sdk::volume_group_listing::{GetGroupRequest, ListGroupsRequest, ListGroupsResponse};
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
 use drivebay_sdk::volume_groups::{CreateGroupRequest, DeleteGroupRequest};
-use drivebay_sdk::{Error, Result, VolumeGroupListing, VolumeGroupMembership, VolumeGroups, listing};
+use drivebay_sdk::{Error, Result, VolumeGroupListing, VolumeGroupMembership, VolumeGroups, config, listing};
 
 use crate::records::{Kept, Record};
 use crate::{Tester, act};
@@ -46,6 +46,18 @@ pub(crate) fn groups_of(volume: &str) -> Result<Vec<String>> {
     Ok(all.filter(|group| group.members.iter().any(|id| id == volume)).map(|group| group.id).collect())
 }
 
+/// Keeps the word that the feature gives.
+fn check_alone(volumes: &[String]) -> Result<()> {
+    let features = config::get("features")?.unwrap_or_default();
+    if !features.split_whitespace().any(|feature| feature == "one-group-per-volume") {
+        return Ok(());
+    }
+    volumes.iter().try_for_each(|volume| match groups_of(volume)?.first() {
+        Some(other) => Err(Error::failed_precondition(format!("volume {volume} is in volume group {other}"))),
+        None => Ok(()),
+    })
+}
+
 impl VolumeGroups for Tester {
     fn create_group(request: CreateGroupRequest) -> Result<VolumeGroup> {
         let flaw = act::enter("create-volume-group", &request.name, &request.secrets)?;
@@ -58,6 +70,9 @@ impl VolumeGroups for Tester {
             Some(_) => Err(Error::already_exists(format!("{id} was made with other parameters"))),
             None => {
                 request.volume_ids.iter().try_for_each(|volume| Kept::get(volume).map(drop))?;
+                if flaw != "thief" {
+                    check_alone(&request.volume_ids)?;
+                }
                 let group = Group { id: id.clone(), wishes: wishes.clone(), members: request.volume_ids.clone() };
                 let commit = group.put(&id, Commit::new());
                 Ok((group, commit))
@@ -77,8 +92,7 @@ impl VolumeGroups for Tester {
 
     fn members(volume_group_id: String) -> Result<Vec<String>> {
         let flaw = act::asked("members", &volume_group_id)?;
-        let group = Group::find(&volume_group_id)?;
-        let mut members = group.map(|group| group.members).unwrap_or_default();
+        let mut members = Group::get(&volume_group_id)?.members;
         match flaw.as_str() {
             "twice" => members.extend(members.clone()),
             "empty" => members.push(String::new()),

@@ -42,6 +42,8 @@ impl CallEnd {
                 | CallError::Busy(_)
                 | CallError::NotReady(_)
                 | CallError::Decided(_)
+                // The client chose the secret: a word that any answer has serves as well.
+                | CallError::Told
                 | CallError::NodeLost
                 | CallError::Deadline,
             ) => Self::Apart,
@@ -75,7 +77,9 @@ mod tests {
             let refusal = Refusal { code, reason: None, message: "no".to_owned() };
             assert_eq!(CallEnd::of(Some(&CallError::Refused(refusal))), CallEnd::Well, "{code:?}");
         }
-        for error in [CallError::NodeLost, CallError::Deadline, CallError::NotReady(NotReady::Overloaded)] {
+        for error in
+            [CallError::Told, CallError::NodeLost, CallError::Deadline, CallError::NotReady(NotReady::Overloaded)]
+        {
             assert_eq!(CallEnd::of(Some(&error)), CallEnd::Apart, "{error:?}");
         }
         assert_eq!(CallEnd::of(None), CallEnd::Well);

@@ -15,6 +15,8 @@ pub enum InvalidKind {
     Range,
     /// It asks for a kind of object that the backend does not serve this way.
     Unsupported,
+    /// A call that must come before it did not.
+    Precondition,
 }
 
 /// A request that no guest is called for.
@@ -75,6 +77,11 @@ impl Invalid {
     /// What this backend does not do at all.
     pub fn unsupported(field: impl Into<String>, problem: impl Into<String>) -> Self {
         Self { kind: InvalidKind::Unsupported, ..Self::argument(field, problem) }
+    }
+
+    /// What another call would have brought.
+    pub fn precondition(field: impl Into<String>, problem: impl Into<String>) -> Self {
+        Self { kind: InvalidKind::Precondition, ..Self::argument(field, problem) }
     }
 
     /// A problem of the value itself, whose field the message around it knows.

@@ -36,6 +36,9 @@ pub enum CallError {
     /// The guest returned what is no valid answer.
     #[error("the backend's answer breaks the contract: {0}")]
     BadAnswer(#[from] BadAnswer),
+    /// The answer has a word in it that is also a secret of the request.
+    #[error("the answer holds a secret of the request, so it is not shown")]
+    Told,
     /// The helper for node work ended while it worked for the call.
     #[error("the process for node work ended while it worked on this call; repeat the call")]
     NodeLost,
@@ -157,7 +160,7 @@ impl CallError {
                 FaultKind::Pool => Outcome::NotStarted,
                 _ => Outcome::Unknown,
             },
-            Self::BadAnswer(_) | Self::NodeLost | Self::Deadline => Outcome::Unknown,
+            Self::BadAnswer(_) | Self::Told | Self::NodeLost | Self::Deadline => Outcome::Unknown,
         }
     }
 }

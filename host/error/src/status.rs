@@ -41,6 +41,7 @@ pub const fn code(family: Family, error: &CallError) -> Code {
             InvalidKind::Argument => Code::InvalidArgument,
             InvalidKind::Range => Code::OutOfRange,
             InvalidKind::Unsupported => Code::Unimplemented,
+            InvalidKind::Precondition => Code::FailedPrecondition,
         },
         CallError::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => Code::Unimplemented,
         CallError::Busy(_) => Code::Aborted,
@@ -59,7 +60,7 @@ pub const fn code(family: Family, error: &CallError) -> Code {
         CallError::Decided(Decision::NotFound(_)) => Code::NotFound,
         CallError::Refused(refusal) => refused(family, refusal.code),
         CallError::Fault(fault) => faulted(family, fault.kind),
-        CallError::BadAnswer(_) => faulted(family, FaultKind::Trap),
+        CallError::BadAnswer(_) | CallError::Told => faulted(family, FaultKind::Trap),
         CallError::NodeLost => match family {
             Family::Changing | Family::Reading => Code::Unavailable,
             Family::Replication => Code::Unknown,

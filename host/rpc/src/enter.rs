@@ -11,7 +11,7 @@ use drivebay_admission::{Guard, Holder, Slot};
 use drivebay_backend::Lease;
 use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
-use drivebay_contract::{BadAnswer, Call, CallFault};
+use drivebay_contract::{Call, CallFault};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe::GuestLog;
 use drivebay_observe::drill::{self, Defence};
@@ -85,7 +85,7 @@ pub(super) async fn enter<R: Unary>(
 }
 
 /// An answer that tells a secret of its request is no answer: clients keep ids and contexts, and show them.
-fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Call>::Answer) -> Result<(), BadAnswer> {
+fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Call>::Answer) -> Result<(), CallError> {
     let mut values = Vec::new();
     request.each_secret(&mut |sensitivity, value| {
         // Clients are told again what they said: mount flags, and contexts with tokens in them.
@@ -96,7 +96,7 @@ fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Ca
     if values.is_empty() || !context.secrets.are_told(&values, &answer.encode_to_vec(), &request.encode_to_vec()) {
         return Ok(());
     }
-    Err(BadAnswer { field: "secrets".to_owned(), problem: "the answer holds a secret of the request".to_owned() })
+    Err(CallError::Told)
 }
 
 /// Calls the guest.

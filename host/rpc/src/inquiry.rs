@@ -8,7 +8,8 @@ use super::{Rpc, STEP_PATIENCE};
 use drivebay_backend::Backend;
 use drivebay_contract::bindings::drivebay::backend::types::{self, ReplicationSource};
 use drivebay_contract::check;
-use drivebay_error::CallError;
+use drivebay_error::{CallError, Refusal, RefusalCode};
+use drivebay_proto::pb::csi::v1::GetVolumeGroupSnapshotRequest;
 use drivebay_proto::pb::volumegroup::ControllerGetVolumeGroupRequest;
 use drivebay_sandbox::answer::Answer;
 use drivebay_sandbox::instance::Live;
@@ -43,8 +44,8 @@ async fn ask(permit: &Permit, live: &mut Live, question: Question, known: &mut K
     let asked = &permit.lease.own.asked;
     match question {
         Question::Members(group) => {
-            let members = told(permit, asked.members(live, &group).await?)?.unwrap_or_default();
-            check::ids("members", &members)?;
+            let members = told(permit, asked.members(live, &group).await?)?;
+            check::ids("members", members.as_deref().unwrap_or_default())?;
             known.members.insert(group, members);
         }
         Question::GroupsOf(volume) => {
@@ -59,6 +60,14 @@ async fn ask(permit: &Permit, live: &mut Live, question: Question, known: &mut K
         Question::Description(volume_group_id, secrets) => {
             let request = ControllerGetVolumeGroupRequest { volume_group_id, secrets };
             known.described = enter::enter(&permit.lease, &permit.context, live, &request).await?.volume_group;
+        }
+        Question::GroupSnapshot(group_snapshot_id, secrets) => {
+            let request = GetVolumeGroupSnapshotRequest { group_snapshot_id, secrets, ..Default::default() };
+            known.has_group_snapshot = Some(match enter::enter(&permit.lease, &permit.context, live, &request).await {
+                Ok(_) => true,
+                Err(CallError::Refused(Refusal { code: RefusalCode::NotFound, .. })) => false,
+                Err(error) => return Err(error),
+            });
         }
     }
     Ok(())

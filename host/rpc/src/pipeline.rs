@@ -227,7 +227,7 @@ pub(super) fn report(origin: Origin<'_>, family: Family, error: &CallError) -> S
             let (fault, detail) = (fault.kind.word(), fault.detail.as_str());
             tracing::error!(backend, rpc, call, ?code, fault, detail, "call failed: {words}");
         }
-        CallError::BadAnswer(_) | CallError::NodeLost => {
+        CallError::BadAnswer(_) | CallError::Told | CallError::NodeLost => {
             tracing::error!(backend, rpc, call, ?code, "call failed: {words}");
         }
         CallError::Refused(refusal) => {

@@ -55,25 +55,34 @@ pub(crate) enum Question {
     State(Source),
     /// What this volume group looks like, with the secrets of the call.
     Description(String, BTreeMap<String, String>),
+    /// Whether there is this group snapshot, with the secrets of the call.
+    GroupSnapshot(String, BTreeMap<String, String>),
 }
 
 /// What the backend has told before a call.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Known {
-    /// Members by group; an unknown group has none.
-    pub members: BTreeMap<String, Vec<String>>,
+    /// Members by group; none: the backend knows no such group.
+    pub members: BTreeMap<String, Option<Vec<String>>>,
     /// Groups by volume.
     pub groups: BTreeMap<String, Vec<String>>,
     /// States of sources; none: there is no such source.
     pub states: Vec<(Source, Option<SourceState>)>,
     /// The group that was described, if one was.
     pub described: Option<VolumeGroup>,
+    /// Whether there is the group snapshot; none: nobody asked.
+    pub has_group_snapshot: Option<bool>,
 }
 
 impl Known {
-    /// The members of a group; none: nobody asked, because the backend has no groups.
+    /// The members of a group; none: there is no such group, or nobody asked.
     pub(crate) fn members(&self, group: &str) -> &[String] {
-        self.members.get(group).map_or(&[], Vec::as_slice)
+        self.members.get(group).and_then(Option::as_deref).unwrap_or_default()
+    }
+
+    /// Whether the backend has said that there is no such group.
+    pub(crate) fn lacks_group(&self, group: &str) -> bool {
+        matches!(self.members.get(group), Some(None))
     }
 
     /// The groups that a volume is in.

@@ -1,11 +1,11 @@
 //! What may be taken away: nothing that is replicated, and no volume that is in a group. One rule for
 //! every backend, because a client that deletes a replicated volume loses the copy, too. The rules
-//! of groups themselves stand with their rows.
+//! of groups and of group snapshots themselves stand with their rows.
 
 use super::premise::{Course, Known, Premise, Question, Source};
 use drivebay_contract::{Abilities, Feature, Interface};
 use drivebay_error::CallError;
-use drivebay_proto::pb::csi::v1::{DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest, DeleteVolumeRequest};
+use drivebay_proto::pb::csi::v1::{DeleteSnapshotRequest, DeleteVolumeRequest};
 
 /// Asks for the state of a source that is about to go, where the backend replicates such.
 pub(super) fn state(source: Source, known: &Known, able: &Abilities) -> Option<Question> {
@@ -32,36 +32,13 @@ impl Premise for DeleteVolumeRequest {
     }
 }
 
-/// Snapshots that are about to go.
-trait Cuts {
-    fn cuts(&self) -> Vec<Source>;
-}
+impl Premise for DeleteSnapshotRequest {
+    fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
+        state(Source::Snapshot(self.snapshot_id.clone()), known, able).into_iter().collect()
+    }
 
-impl Cuts for DeleteSnapshotRequest {
-    fn cuts(&self) -> Vec<Source> {
-        vec![Source::Snapshot(self.snapshot_id.clone())]
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+        known.not_replicated(&Source::Snapshot(self.snapshot_id.clone()))?;
+        Ok(Course::Call)
     }
 }
-
-impl Cuts for DeleteVolumeGroupSnapshotRequest {
-    fn cuts(&self) -> Vec<Source> {
-        self.snapshot_ids.iter().cloned().map(Source::Snapshot).collect()
-    }
-}
-
-macro_rules! cuts {
-    ($($request:ident),*) => {$(
-        impl Premise for $request {
-            fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
-                self.cuts().into_iter().filter_map(|cut| state(cut, known, able)).collect()
-            }
-
-            fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
-                self.cuts().iter().try_for_each(|cut| known.not_replicated(cut))?;
-                Ok(Course::Call)
-            }
-        }
-    )*};
-}
-
-cuts!(DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest);

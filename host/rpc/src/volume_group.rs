@@ -48,28 +48,23 @@ impl Premise for v1::CreateVolumeGroupRequest {
         whereabouts(self.volume_ids.iter(), known, able)
     }
 
-    /// Volumes that are in a group already are let through only when it may be the one that is asked
-    /// for: a repeated call names the members of its own group, and only the backend knows names.
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
-        let found: BTreeSet<_> = self.volume_ids.iter().flat_map(|id| known.groups(id)).collect();
-        if found.len() < 2 {
-            return Ok(Course::Call);
-        }
-        let one = self.volume_ids.iter().find_map(|id| Some((id, known.groups(id).first()?)));
-        let (volume, group) = one.map_or(("", ""), |(volume, group)| (volume, group));
-        let words = format!("volume {volume} is in volume group {group}, and a volume can be in one group only");
-        Err(Decision::FailedPrecondition(words).into())
-    }
-
+    /// Only the backend knows which group has the name, and a group that has it is the answer, though its members
+    /// may have been moved to others since (G-02). So it is called, and blamed only where its answer has a volume in
+    /// a group that the volume is not in.
     fn review(&self, known: &Known, answer: &Self::Answer) -> Result<(), BadAnswer> {
-        let made = answer.volume_group.as_ref().map(|group| group.volume_group_id.as_str());
-        let found = self.volume_ids.iter().flat_map(|id| known.groups(id)).find(|other| Some(other.as_str()) != made);
-        found.map_or(Ok(()), |other| {
+        let Some(made) = &answer.volume_group else { return Ok(()) };
+        let others = made.volumes.iter().flat_map(|member| known.groups(&member.volume_id));
+        others.into_iter().find(|other| **other != made.volume_group_id).map_or(Ok(()), |other| {
             let problem =
                 format!("was made with a volume of volume group {other}, though a volume is in one group only");
             Err(BadAnswer { field: "volume-group".to_owned(), problem })
         })
     }
+}
+
+fn is_as_asked(request: &v1::ModifyVolumeGroupMembershipRequest, group: &v1::VolumeGroup) -> bool {
+    let told: BTreeSet<_> = group.volumes.iter().map(|member| &member.volume_id).collect();
+    told == request.volume_ids.iter().collect()
 }
 
 fn is_unchanged(request: &v1::ModifyVolumeGroupMembershipRequest, known: &Known) -> bool {
@@ -79,10 +74,14 @@ fn is_unchanged(request: &v1::ModifyVolumeGroupMembershipRequest, known: &Known)
 
 impl Premise for v1::ModifyVolumeGroupMembershipRequest {
     /// The members first; then what the group looks like if nothing changes, or where those are who
-    /// join.
+    /// join. Of a group that is not there nothing more is asked (G-09).
     fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
         let group = &self.volume_group_id;
-        let Some(present) = known.members.get(group) else { return vec![Question::Members(group.clone())] };
+        let present = match known.members.get(group) {
+            None => return vec![Question::Members(group.clone())],
+            Some(None) => return Vec::new(),
+            Some(Some(present)) => present,
+        };
         if !is_unchanged(self, known) {
             return whereabouts(self.volume_ids.iter().filter(|id| !present.contains(id)), known, able);
         }
@@ -95,9 +94,13 @@ impl Premise for v1::ModifyVolumeGroupMembershipRequest {
     }
 
     /// Clients send the present list over and over, so that costs no work. A backend that cannot
-    /// describe its groups is called all the same: the answer must name the members.
+    /// describe its groups is called all the same: the answer must name the members. So is one whose group
+    /// has changed since it told the members: volumes are made in groups, and nobody locks what they join.
     fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
-        if let Some(described) = &known.described {
+        if known.lacks_group(&self.volume_group_id) {
+            return Err(Decision::NotFound(format!("there is no volume group {}", self.volume_group_id)).into());
+        }
+        if let Some(described) = known.described.as_ref().filter(|group| is_as_asked(self, group)) {
             return Ok(Course::Done(v1::ModifyVolumeGroupMembershipResponse { volume_group: Some(described.clone()) }));
         }
         let other = |id: &&String| known.groups(id).iter().any(|group| *group != self.volume_group_id);
@@ -119,8 +122,10 @@ impl Premise for v1::DeleteVolumeGroupRequest {
     /// The members, and whether the group or one of them is replicated.
     fn questions(&self, known: &Known, able: &Abilities) -> Vec<Question> {
         let group = &self.volume_group_id;
-        let Some(members) = known.members.get(group) else { return vec![Question::Members(group.clone())] };
-        let members = members.iter().cloned().map(Source::Volume);
+        if !known.members.contains_key(group) {
+            return vec![Question::Members(group.clone())];
+        }
+        let members = known.members(group).iter().cloned().map(Source::Volume);
         let all = std::iter::once(Source::Group(group.clone())).chain(members);
         all.filter_map(|source| removal::state(source, known, able)).collect()
     }

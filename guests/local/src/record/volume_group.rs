@@ -20,6 +20,9 @@ pub(crate) struct VolumeGroupRecord {
     /// Ids of volumes. One without a record is not there (yet, or any more).
     #[serde(default)]
     pub(crate) members: Vec<String>,
+    /// Those that it was made with: a repeated request names them wherever they are by now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) made_with: Vec<String>,
     /// As many volumes as it takes.
     pub(crate) max_volumes: usize,
     #[serde(default)]

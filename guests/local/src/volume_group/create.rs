@@ -21,7 +21,7 @@ impl Backend<'_> {
         let max_volumes = terms::max_volumes(&request.parameters)?;
         self.open_index()?;
         if let Some(id) = self.standing(Section::VolumeGroups, &request.name)? {
-            return self.same_volume_group(&id, max_volumes);
+            return self.same_volume_group(&id, max_volumes, &request.volume_ids);
         }
         let members = membership::change(&[], &request.volume_ids).members;
         membership::check_size(members.len(), max_volumes)?;
@@ -32,7 +32,7 @@ impl Backend<'_> {
             }
         }
         let draft = match self.claim(Section::VolumeGroups, &request.name, None)? {
-            Claim::Standing(id) => return self.same_volume_group(&id, max_volumes),
+            Claim::Standing(id) => return self.same_volume_group(&id, max_volumes, &request.volume_ids),
             Claim::Fresh(draft) | Claim::Resumed(draft) => draft,
         };
         let group = self.carry_out(&draft, || self.fill_group(&draft, &members, max_volumes).map(Some))?;
@@ -47,13 +47,14 @@ impl Backend<'_> {
             id: draft.id.clone(),
             name: draft.name.clone(),
             members: members.to_vec(),
+            made_with: members.to_vec(),
             max_volumes,
             created: self.host.now(),
         })
     }
 
     /// Writes into a volume's own record which group it is in.
-    pub(super) fn name_group(&self, volume: &str, group: Option<&str>) -> Result<()> {
+    pub(crate) fn name_group(&self, volume: &str, group: Option<&str>) -> Result<()> {
         let mut record = self.volume(volume)?;
         if record.group.as_deref() == group {
             return Ok(());
@@ -98,7 +99,7 @@ impl Backend<'_> {
     }
 
     /// Writes a group's changed record, then its entry in the index.
-    pub(super) fn rewrite_group(&self, group: &VolumeGroupRecord) -> Result<()> {
+    pub(crate) fn rewrite_group(&self, group: &VolumeGroupRecord) -> Result<()> {
         let path = self.record_file(Section::VolumeGroups, &group.id);
         if !self.has_file(&path)? {
             return Err(refusal::no_volume_group(&group.id));
@@ -107,11 +108,21 @@ impl Backend<'_> {
         self.host.commit(&Self::index_volume_group(Commit::new(), group)?)
     }
 
-    fn same_volume_group(&self, id: &str, max_volumes: usize) -> Result<VolumeGroup> {
+    /// The group that has the name already. Its members may have changed since, so others than the present ones are
+    /// no difference, unless one is in another group and was never meant for this one.
+    fn same_volume_group(&self, id: &str, max_volumes: usize, volumes: &[String]) -> Result<VolumeGroup> {
         let group = self.volume_group(id)?;
         if group.max_volumes != max_volumes {
             let message = format!("volume group {id} has this name and another value of max-volumes");
             return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
+        }
+        for volume in volumes.iter().filter(|id| !group.made_with.contains(id)) {
+            let other = self.find_volume(volume)?.map(|volume| self.group_of(&volume)).transpose()?.flatten();
+            if let Some(other) = other.filter(|other| other.id != group.id) {
+                let taken = membership::in_another(volume, &other.id);
+                let message = format!("volume group {id} has this name, and {taken}");
+                return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
+            }
         }
         let index = self.missing_volume_group(&group)?;
         self.settle_standing(Section::VolumeGroups, &group.name, index)?;

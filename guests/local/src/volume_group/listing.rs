@@ -32,11 +32,9 @@ impl Backend<'_> {
         Ok(ListGroupsResponse { entries, next_token })
     }
 
-    /// `volume-groups.members`.
+    /// `volume-groups.members`. `not-found`: there is no such group.
     pub(crate) fn group_members(&self, id: &str) -> Result<Vec<String>> {
-        let Some(group) = self.find_volume_group(id)? else {
-            return Ok(Vec::new());
-        };
+        let group = self.volume_group(id)?;
         Ok(self.members_present(&group)?.into_iter().map(|member| member.id).collect())
     }
 

@@ -5,6 +5,7 @@
 
 use super::rules::{Breach, capability, each, required, size, text, topology};
 use super::{Abilities, BadAnswer, Check, Invalid};
+use drivebay_proto::pb::csi::v1::volume_capability::access_mode::Mode;
 use drivebay_proto::pb::csi::v1::{
     ControllerExpandVolumeRequest, ControllerExpandVolumeResponse, GetCapacityRequest, GetCapacityResponse,
 };
@@ -13,10 +14,19 @@ impl Check for GetCapacityRequest {
     type Answer = GetCapacityResponse;
 
     fn check(&self, able: &Abilities) -> Result<(), Invalid> {
-        each("volume_capabilities", &self.volume_capabilities, |wanted| capability::usable(wanted, able))?;
+        each("volume_capabilities", &self.volume_capabilities, |wanted| capability::open_mode(wanted, able))?;
         topology::asked("accessible_topology", self.accessible_topology.as_ref(), able)?;
         text::map("parameters", &self.parameters)?;
         Ok(())
+    }
+
+    /// A mode that an older client leaves open is the one that every backend has.
+    fn bounded(mut self) -> Self {
+        let modes = self.volume_capabilities.iter_mut().filter_map(|wanted| wanted.access_mode.as_mut());
+        for open in modes.filter(|mode| mode.mode() == Mode::Unknown) {
+            open.set_mode(Mode::SingleNodeWriter);
+        }
+        self
     }
 
     fn check_answer(&self, answer: &Self::Answer, _able: &Abilities) -> Result<(), BadAnswer> {

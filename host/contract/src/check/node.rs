@@ -62,12 +62,13 @@ impl Check for NodeUnstageVolumeRequest {
 }
 
 /// Where staging is done a published volume was staged before, unless it is ephemeral: kubelet never
-/// stages those (T6).
+/// stages those (T6). It is a precondition (CSI, `NodePublishVolume`), so what is wrong with the request itself
+/// is said first.
 fn staged(request: &NodePublishVolumeRequest, able: &Abilities) -> Verdict {
     const FIELD: &str = "staging_target_path";
     let demanded = able.exports(Interface::NodeStaging) && !is_ephemeral(&request.volume_context);
     if demanded && request.staging_target_path.is_empty() {
-        return Err(Breach::missing(FIELD));
+        return Err(Breach::precondition(FIELD, "is required: stage the volume first"));
     }
     path::optional_target(FIELD, &request.staging_target_path)
 }
@@ -78,8 +79,8 @@ impl Check for NodePublishVolumeRequest {
     fn check(&self, able: &Abilities) -> Result<(), Invalid> {
         text::id("volume_id", &self.volume_id)?;
         path::target("target_path", &self.target_path)?;
-        staged(self, able)?;
         capability::needed("volume_capability", self.volume_capability.as_ref(), able)?;
+        staged(self, able)?;
         text::map("publish_context", &self.publish_context)?;
         text::map("volume_context", &self.volume_context)?;
         text::secrets("secrets", &self.secrets)?;

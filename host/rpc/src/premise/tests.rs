@@ -6,7 +6,7 @@ use super::*;
 use drivebay_admission::{Access, ObjectKey};
 use drivebay_contract::{Feature, Interface};
 use drivebay_proto::pb::csi::v1::{
-    DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest, DeleteVolumeRequest, Volume,
+    DeleteSnapshotRequest, DeleteVolumeGroupSnapshotRequest, DeleteVolumeRequest, GetVolumeGroupSnapshotRequest, Volume,
 };
 use drivebay_proto::pb::replication::replication_destination::{self as there, VolumeGroupDestination};
 use drivebay_proto::pb::replication::replication_source::{Type, VolumeGroupSource, VolumeSource};
@@ -58,7 +58,11 @@ fn learn<R: Premise>(request: &R, able: &Abilities, tell: impl Fn(&Question, &mu
 fn tell(question: &Question, known: &mut Known, replicated: &[(Source, Option<SourceState>)]) {
     match question {
         Question::Members(group) => {
-            let members = if group == "g" { ids(&["a", "b"]) } else { Vec::new() };
+            let members = match group.as_str() {
+                "g" => Some(ids(&["a", "b"])),
+                "nowhere" => None,
+                _ => Some(Vec::new()),
+            };
             known.members.insert(group.clone(), members);
         }
         Question::GroupsOf(volume) => {
@@ -77,6 +81,7 @@ fn tell(question: &Question, known: &mut Known, replicated: &[(Source, Option<So
                 ..VolumeGroup::default()
             });
         }
+        Question::GroupSnapshot(id, _) => known.has_group_snapshot = Some(id == "cut"),
     }
 }
 
@@ -143,6 +148,33 @@ fn snapshots_that_are_replicated_stay() {
         outcome(members.judge(&known, &everything())),
         "snapshot r is replicated; disable its replication first"
     );
+}
+
+/// T2: who does not know the members need not name those of what is not there.
+#[test]
+fn members_are_named_where_there_are_any() {
+    let able = everything();
+    let missing = "snapshot_ids: is required: name the snapshots of this group snapshot";
+    for (id, members, asked, expected) in
+        [("cut", &[][..], 1, missing), ("other", &[], 1, "Call"), ("cut", &["s"], 0, "Call")]
+    {
+        let get = GetVolumeGroupSnapshotRequest {
+            group_snapshot_id: id.into(),
+            snapshot_ids: ids(members),
+            ..Default::default()
+        };
+        let (questions, known) = learn(&get, &able, |question, known| tell(question, known, &[]));
+        assert_eq!((questions.len(), outcome(get.judge(&known, &able)).as_str()), (asked, expected), "get {id}");
+        let delete = DeleteVolumeGroupSnapshotRequest {
+            group_snapshot_id: id.into(),
+            snapshot_ids: ids(members),
+            ..Default::default()
+        };
+        let (questions, known) = learn(&delete, &able, |question, known| tell(question, known, &[]));
+        let about_members = questions.iter().filter(|question| matches!(question, Question::State(_))).count();
+        assert_eq!((questions.len() - about_members, about_members), (asked, members.len()), "delete {id}");
+        assert_eq!(outcome(delete.judge(&known, &able)), expected, "delete {id}");
+    }
 }
 
 fn promote(kind: Type) -> PromoteVolumeRequest {
@@ -212,6 +244,10 @@ fn membership_that_stays_is_described_and_nothing_is_done() {
         let (asked, known) = learn(&request, &able, |question, known| tell(question, known, &[]));
         assert!(matches!(asked.as_slice(), [Question::Members(_), Question::Description(..)]), "{asked:?}");
         assert!(outcome(request.judge(&known, &able)).starts_with("Done("));
+        // A volume was made in it between the two questions.
+        let mut grown = known.clone();
+        grown.described.as_mut().unwrap().volumes.push(Volume { volume_id: "c".into(), ..Volume::default() });
+        assert_eq!(outcome(request.judge(&grown, &able)), "Call");
     }
     // Who cannot describe a group must be called.
     let plain = Abilities::new([Interface::VolumeGroups, Interface::VolumeGroupMembership], []);
@@ -227,6 +263,11 @@ fn membership_that_changes_locks_who_leaves() {
     assert_eq!(asked.len(), 3, "the members, and where those are who join");
     let refusal = "volume_ids[1]: volume a is in volume group g, and a volume can be in one group only";
     assert_eq!(outcome(request.judge(&known, &everything())), refusal);
+    // G-09, whatever the volumes are.
+    let lost = modify("nowhere", &["x", "a"]);
+    let (asked, known) = learn(&lost, &everything(), |question, known| tell(question, known, &[]));
+    assert_eq!(asked, [Question::Members("nowhere".into())]);
+    assert_eq!(outcome(lost.judge(&known, &everything())), "there is no volume group nowhere");
     let request = modify("g", &["b", "x"]);
     let (asked, known) = learn(&request, &everything(), |question, known| tell(question, known, &[]));
     assert_eq!(asked.last(), Some(&Question::GroupsOf("x".into())));
@@ -246,17 +287,27 @@ fn new_groups_take_no_members_of_others() {
         Question::GroupsOf(volume) if volume == "c" => drop(known.groups.insert("c".into(), ids(&["h"]))),
         other => tell(other, known, &[]),
     };
-    let (_, known) = learn(&create(&["x", "a", "c"]), &everything(), split);
-    let refusal = "volume a is in volume group g, and a volume can be in one group only";
-    assert_eq!(outcome(create(&["x", "a", "c"]).judge(&known, &everything())), refusal);
-    // It may be the group that is asked for; the answer tells.
-    let again = create(&["a", "b"]);
-    let (_, known) = learn(&again, &everything(), split);
-    assert_eq!(outcome(again.judge(&known, &everything())), "Call");
-    let made = |id: &str| CreateVolumeGroupResponse {
-        volume_group: Some(VolumeGroup { volume_group_id: id.into(), ..VolumeGroup::default() }),
+    let made = |id: &str, volumes: &[&str]| CreateVolumeGroupResponse {
+        volume_group: Some(VolumeGroup {
+            volume_group_id: id.into(),
+            volumes: volumes.iter().map(|id| Volume { volume_id: (*id).into(), ..Volume::default() }).collect(),
+            ..VolumeGroup::default()
+        }),
     };
-    assert!(again.review(&known, &made("g")).is_ok() && again.review(&known, &made("n")).is_err());
+    // Which group has the name only the backend knows: its answer shows whether it kept its word.
+    for (asked, id, told, is_true) in [
+        (&["a", "b"][..], "g", &["a", "b"][..], true),
+        (&["a", "b"], "n", &["a", "b"], false),
+        (&["x", "a", "c"], "n", &["x", "c"], false),
+        // The group has the name, and the members that it was made with are in others by now (G-02).
+        (&["x", "a", "c"], "n", &["x"], true),
+        (&["x", "a", "c"], "n", &[], true),
+        (&["a"], "h", &["c"], true),
+    ] {
+        let (_, known) = learn(&create(asked), &everything(), split);
+        assert_eq!(outcome(create(asked).judge(&known, &everything())), "Call");
+        assert_eq!(create(asked).review(&known, &made(id, told)).is_ok(), is_true, "{asked:?} {id} {told:?}");
+    }
 }
 
 /// D4, G-11 to G-15.

@@ -14,6 +14,16 @@ pub(crate) fn usable(capability: &VolumeCapability, able: &Abilities) -> Verdict
     within(capability, able)
 }
 
+/// A usable capability whose mode may be left open: provisioners before 4.0 ask for capacity so (T3).
+pub(crate) fn open_mode(capability: &VolumeCapability, able: &Abilities) -> Verdict {
+    let is_open = capability.access_mode.as_ref().is_some_and(|mode| mode.mode == i32::from(Mode::Unknown));
+    if !is_open {
+        return usable(capability, able);
+    }
+    access_type(capability)?;
+    group_within(capability, able)
+}
+
 /// A usable capability in a field that must be there.
 pub(crate) fn needed(field: &str, capability: Option<&VolumeCapability>, able: &Abilities) -> Verdict {
     usable(required(field, capability)?, able).under(field)
@@ -37,11 +47,15 @@ pub(crate) fn optional_mode(field: &str, capability: Option<&VolumeCapability>) 
 /// The kind and the mode of access are set, and known (CSI, `VolumeCapability`; T10 for numbers that
 /// only a later version has).
 pub(crate) fn formed(capability: &VolumeCapability) -> Verdict {
-    match required("access_type", capability.access_type.as_ref())? {
-        AccessType::Block(_) => {}
-        AccessType::Mount(mount) => mountable(mount).under("mount")?,
-    }
+    access_type(capability)?;
     mode(capability).map(|_| ())
+}
+
+fn access_type(capability: &VolumeCapability) -> Verdict {
+    match required("access_type", capability.access_type.as_ref())? {
+        AccessType::Block(_) => Ok(()),
+        AccessType::Mount(mount) => mountable(mount).under("mount"),
+    }
 }
 
 fn mode(capability: &VolumeCapability) -> Result<Mode, Breach> {
@@ -75,6 +89,10 @@ pub(crate) fn within(capability: &VolumeCapability, able: &Abilities) -> Verdict
     {
         return Err(Breach::lacks("access_mode.mode", Feature::SingleNodeMultiWriter));
     }
+    group_within(capability, able)
+}
+
+fn group_within(capability: &VolumeCapability, able: &Abilities) -> Verdict {
     match &capability.access_type {
         Some(AccessType::Mount(mount)) if !mount.volume_mount_group.is_empty() && !able.has(Feature::MountGroup) => {
             Err(Breach::lacks("mount.volume_mount_group", Feature::MountGroup))

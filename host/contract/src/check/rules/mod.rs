@@ -46,6 +46,11 @@ impl Breach {
         Self { kind: InvalidKind::Unsupported, ..Self::new(field, problem) }
     }
 
+    /// What another call would have brought: clients are told so with a code of its own.
+    pub(crate) fn precondition(field: &str, problem: impl Into<Cow<'static, str>>) -> Self {
+        Self { kind: InvalidKind::Precondition, ..Self::new(field, problem) }
+    }
+
     /// A field that must be there (CSI "Required, Optional").
     pub(crate) fn missing(field: &str) -> Self {
         Self::new(field, "is required")
@@ -69,6 +74,7 @@ impl From<Breach> for Invalid {
             InvalidKind::Argument => Self::argument(breach.field, breach.problem),
             InvalidKind::Range => Self::range(breach.field, breach.problem),
             InvalidKind::Unsupported => Self::unsupported(breach.field, breach.problem),
+            InvalidKind::Precondition => Self::precondition(breach.field, breach.problem),
         }
     }
 }

@@ -58,7 +58,7 @@ sweeps! {
     get_delta: base_snapshot_id, target_snapshot_id;
     stage: volume_id, staging_target_path, volume_capability;
     unstage: volume_id, staging_target_path;
-    publish: volume_id, target_path, staging_target_path, volume_capability;
+    publish: volume_id, target_path, volume_capability;
     unpublish: volume_id, target_path;
     stats: volume_id, volume_path;
     node_expand: volume_id, volume_path;

@@ -5,6 +5,7 @@ use super::super::Check;
 use super::fixtures::*;
 use super::{accepted, refused};
 use crate::Interface;
+use crate::InvalidKind;
 
 #[test]
 fn t1_relative_paths_pass_where_a_volume_is_only_looked_for() {
@@ -87,17 +88,18 @@ fn t6_ephemeral_volumes_are_published_without_staging() {
     refused(
         &publish(),
         &able,
-        &[
-            ("staging_target_path", |r| {
-                r.staging_target_path.clear();
-                r.volume_context = map("csi.storage.k8s.io/ephemeral", "false");
-            }),
-            ("staging_target_path", |r| {
-                r.staging_target_path = "relative".into();
-                r.volume_context = map("csi.storage.k8s.io/ephemeral", "true");
-            }),
-        ],
+        &[("staging_target_path", |r| {
+            r.staging_target_path = "relative".into();
+            r.volume_context = map("csi.storage.k8s.io/ephemeral", "true");
+        })],
     );
+    let mut unstaged = publish();
+    unstaged.staging_target_path.clear();
+    unstaged.volume_context = map("csi.storage.k8s.io/ephemeral", "false");
+    let invalid = unstaged.check(&able).unwrap_err();
+    assert_eq!((invalid.kind, invalid.field.as_str()), (InvalidKind::Precondition, "staging_target_path"));
+    unstaged.volume_capability = None;
+    assert_eq!(unstaged.check(&able).unwrap_err().field, "volume_capability", "the request itself is judged first");
 }
 
 #[test]
