@@ -6,6 +6,7 @@
 mod damage;
 mod failover;
 mod groups;
+mod link;
 pub mod pair;
 mod snapshots;
 mod table;

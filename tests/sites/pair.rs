@@ -142,6 +142,16 @@ impl Pair {
         std::fs::rename(self.link.path().join("lost"), self.link.path().join("sites")).unwrap();
     }
 
+    /// Takes the link directory itself away, as when its server is gone.
+    pub fn take_link_away(&self) {
+        std::fs::rename(self.link.path(), self.link.path().with_extension("away")).unwrap();
+    }
+
+    /// Puts it back.
+    pub fn put_link_back(&self) {
+        std::fs::rename(self.link.path().with_extension("away"), self.link.path()).unwrap();
+    }
+
     /// The folder of what a site sends of a replication.
     pub fn folder(&self, end: &End, uid: &str) -> PathBuf {
         self.link.path().join("sites").join(end.name()).join("replications").join(uid)

@@ -147,6 +147,7 @@ impl Backend<'_> {
             id: id.clone(),
             name: String::new(),
             members: record.members.iter().map(|pair| pair.here.clone()).collect(),
+            made_with: Vec::new(),
             max_volumes: crate::volume_group::MOST_VOLUMES,
             created: self.host.now(),
         };

@@ -91,6 +91,7 @@ impl Backend<'_> {
         record.role = Role::Primary;
         record.closing = None;
         record.resync = None;
+        record.asked = None;
         record.sending = None;
         // The new primary is alone with what is written from now on: the first cut is due at once.
         record.last_cut = None;

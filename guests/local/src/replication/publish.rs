@@ -52,6 +52,8 @@ impl Backend<'_> {
             sending: record.sending.clone(),
             resync: record.resync,
             complaint,
+            asks: record.asks,
+            noted: Some(record.noted),
         })
     }
 

@@ -152,6 +152,15 @@ pub(crate) struct ReplicationRecord {
     /// How many resyncs were wished for.
     #[serde(default)]
     pub(crate) resyncs: u64,
+    /// How often the other side was asked to say anew who it is.
+    #[serde(default)]
+    pub(crate) asks: u64,
+    /// The number of a resync's question that the other side has not answered yet.
+    #[serde(default)]
+    pub(crate) asked: Option<u64>,
+    /// The other side's last question that was seen here.
+    #[serde(default)]
+    pub(crate) noted: u64,
     /// When the last cut was made.
     #[serde(default)]
     pub(crate) last_cut: Option<Moment>,
@@ -190,6 +199,9 @@ impl ReplicationRecord {
             applying: None,
             resync: None,
             resyncs: 0,
+            asks: 0,
+            asked: None,
+            noted: 0,
             last_cut: None,
             synced: None,
             trouble: String::new(),

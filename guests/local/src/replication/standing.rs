@@ -33,6 +33,13 @@ pub(super) struct Peer {
     pub(super) told: Told,
 }
 
+/// Whether the other side has said who it is since it was asked last. What stands in the link otherwise may be older
+/// than what the other side has done meanwhile.
+pub(super) fn is_confirmed(own: &ReplicationRecord, peer: &Peer) -> bool {
+    let answers = |told: &RoleText| told.noted.is_none_or(|noted| noted >= own.asks);
+    peer.heard && peer.told.role().is_some_and(answers)
+}
+
 /// Whether the other side claims to write, or is about to.
 pub(super) fn claims(peer: &RoleText) -> bool {
     matches!(peer.role, Role::Primary | Role::Promoting)

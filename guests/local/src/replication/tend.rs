@@ -99,6 +99,8 @@ impl Backend<'_> {
                 let known = told.members.iter().find(|member| member.there == pair.here);
                 pair.there = known.map(|member| member.here.clone()).unwrap_or_default();
             }
+            // Answered by the role file that this step ends with.
+            record.noted = told.asks;
         }
         if *record == before { Ok(()) } else { self.save(record) }
     }
@@ -238,6 +240,7 @@ impl Backend<'_> {
         if !record.whole {
             self.make_copies(record, &told.members)?;
         }
+        self.carry_out_asked(record, peer)?;
         if let Some(next) = self.tend_sending(record, told)? {
             return Ok(next);
         }

@@ -49,6 +49,8 @@ pub(super) fn told(role: Role, epoch: u64, image: Option<Mark>) -> RoleText {
         sending: None,
         resync: None,
         complaint: None,
+        asks: 0,
+        noted: Some(0),
     }
 }
 

@@ -75,6 +75,12 @@ pub(super) struct RoleText {
     pub(super) sending: Option<Sending>,
     pub(super) resync: Option<u64>,
     pub(super) complaint: Option<Complaint>,
+    /// How often this side has asked the other to say who it is.
+    #[serde(default)]
+    pub(super) asks: u64,
+    /// The other side's question that this text answers: it was written after that. None: of a version that answers none.
+    #[serde(default)]
+    pub(super) noted: Option<u64>,
 }
 
 /// A range as it is written down: offset and length.

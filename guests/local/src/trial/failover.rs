@@ -3,6 +3,7 @@
 use super::requests::*;
 use super::sites::*;
 use super::volume_groups::group_request;
+use super::world::World;
 use drivebay_sdk::ErrorCode;
 use drivebay_sdk::replication::{ReplicationHealth, Role};
 use drivebay_sdk::replication_destination::ReplicationTarget;
@@ -22,7 +23,7 @@ fn over_and_back_without_a_byte_lost() {
     assert_eq!(early.code, ErrorCode::Unavailable, "the last transfer is not here: {}", early.message);
     assert!(!sites.b.resync(volume(&copy)).unwrap());
     sites.work(8);
-    assert!(sites.b.resync(volume(&copy)).unwrap() && sites.a.resync(volume(&id)).unwrap());
+    assert!(resynced(&sites, &sites.b, volume(&copy)) && resynced(&sites, &sites.a, volume(&id)));
     sites.b.promote(volume(&copy), false).unwrap();
     sites.b.promote(volume(&copy), true).unwrap();
     assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
@@ -117,7 +118,7 @@ fn a_silent_primary_is_replaced_by_force_and_fenced_when_it_comes_back() {
     assert_eq!(sites.a.role(&volume(&id)), Role::Resyncing);
     assert!(!sites.a.resync(volume(&id)).unwrap());
     sites.work(10);
-    assert!(sites.a.resync(volume(&id)).unwrap());
+    assert!(resynced(&sites, &sites.a, volume(&id)));
     assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
     assert_eq!(sites.b.moved_to("sites") - before, 4_096, "from the last mark that both had");
     sites.work(70);
@@ -137,7 +138,7 @@ fn the_promoted_side_may_lose_as_well() {
     assert_ne!(contents(&sites.a, &id), contents(&sites.b, &copy));
     assert!(!sites.b.resync(volume(&copy)).unwrap());
     sites.work(10);
-    assert!(sites.b.resync(volume(&copy)).unwrap());
+    assert!(resynced(&sites, &sites.b, volume(&copy)));
     assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
     // Healed: a planned failover works again.
     write(&sites.a, &id, 5, b"x");
@@ -161,8 +162,21 @@ fn a_demotion_that_the_peer_never_got_is_lost_by_force_only() {
     assert_eq!(contents(&sites.b, &copy), last_complete, "what comes late is not applied");
     assert!(!sites.a.resync(volume(&id)).unwrap());
     sites.work(10);
-    assert!(sites.a.resync(volume(&id)).unwrap());
+    assert!(resynced(&sites, &sites.a, volume(&id)));
     assert_eq!(contents(&sites.a, &id), last_complete);
+}
+
+/// Asks for a resync while the other site goes on.
+fn resynced(sites: &Rc<Sites>, world: &World, source: ReplicationSource) -> bool {
+    let all = Rc::clone(sites);
+    let is_a = std::ptr::eq(world, &raw const *sites.a);
+    *world.on_pause.borrow_mut() = Some(Box::new(move || {
+        all.run(if is_a { &all.b } else { &all.a });
+        all.pass(500);
+    }));
+    let ready = world.resync(source).unwrap();
+    *world.on_pause.borrow_mut() = None;
+    ready
 }
 
 fn work_while_pausing(sites: &Rc<Sites>) {
@@ -289,9 +303,37 @@ fn a_group_fails_over_as_one() {
     sites.work(8);
     assert!(!sites.a.resync(source.clone()).unwrap());
     sites.work(10);
-    assert!(sites.a.resync(source).unwrap());
+    assert!(resynced(&sites, &sites.a, source));
     for (id, copy) in &target.volume_ids {
         assert_eq!(contents(&sites.a, id), contents(&sites.b, copy));
     }
     assert!(sites.failed.borrow().is_empty(), "{:?}", sites.failed.borrow());
+}
+
+/// The link is away: the copy was promoted by force meanwhile, and nobody could say so. A resync is not ready before
+/// the peer has been heard, and then it is carried out without being asked for again.
+#[test]
+fn a_resync_that_nobody_could_answer_is_carried_out_when_the_peer_is_heard() {
+    // With a heartbeat that still counts when the link is back, and with none.
+    for seconds in [4, 40] {
+        no_answer(seconds);
+    }
+}
+
+fn no_answer(seconds: u32) {
+    let sites = Sites::new();
+    let (id, copy) = sites.replicated(&[]);
+    sites.lose_link();
+    write(&sites.a, &id, 50_000, b"written while nobody was heard");
+    sites.work(seconds);
+    sites.b.promote(volume(&copy), true).unwrap();
+    write(&sites.b, &copy, 70_000, b"the winner's");
+    sites.a.demote(volume(&id)).unwrap();
+    assert!(!sites.a.resync(volume(&id)).unwrap(), "the peer is silent");
+    sites.restore_link();
+    // What stands in the link is from before.
+    assert!(!sites.a.resync(volume(&id)).unwrap(), "the peer has said nothing since");
+    sites.work(80);
+    assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
+    assert!(resynced(&sites, &sites.a, volume(&id)));
 }

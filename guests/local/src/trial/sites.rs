@@ -146,6 +146,16 @@ impl Sites {
         assert_ne!(both, [Role::Primary, Role::Primary], "{when}: both sides are primary");
     }
 
+    /// Takes away what the sites share.
+    pub(crate) fn lose_link(&self) {
+        std::fs::rename(self.link.path().join("sites"), self.link.path().join("lost")).unwrap();
+    }
+
+    /// Brings it back as it was.
+    pub(crate) fn restore_link(&self) {
+        std::fs::rename(self.link.path().join("lost"), self.link.path().join("sites")).unwrap();
+    }
+
     /// All files of a site's folder in the link, by their paths.
     pub(crate) fn files_of(&self, world: &World) -> Vec<String> {
         let site = format!("{}/sites/{}", self.link.path().display(), world.site());

@@ -11,6 +11,9 @@ fn ready_means_whole_and_of_one_history() {
     let primary = told(Role::Primary, 1, None);
     let demoted =
         |number| RoleText { closing: Some(mark(1, number)), ..told(Role::Secondary, 1, Some(mark(1, number))) };
+    let asking = |own: ReplicationRecord| ReplicationRecord { asks: 2, asked: Some(2), ..own };
+    let answering = |noted| RoleText { noted: Some(noted), ..primary.clone() };
+    let old = RoleText { noted: None, ..primary.clone() };
     let silent = Peer { heard: false, told: Told::Nothing };
     let wishing = ReplicationRecord { resync: Some(1), ..at(5) };
     let torso = ReplicationRecord { whole: false, image: None, ..at(5) };
@@ -19,7 +22,11 @@ fn ready_means_whole_and_of_one_history() {
         ("it follows the primary", at(5), peer(true, primary.clone()), true),
         ("neither side writes, the last transfer is here", at(5), peer(true, demoted(5)), true),
         ("neither side writes, the last transfer is on its way", at(5), peer(true, demoted(6)), false),
-        ("the peer is silent", at(5), silent.clone(), true),
+        ("the peer says nothing", at(5), silent.clone(), false),
+        ("the peer is not heard", at(5), peer(false, primary.clone()), false),
+        ("the peer has not answered yet", asking(at(5)), peer(true, answering(1)), false),
+        ("the peer has answered", asking(at(5)), peer(true, answering(2)), true),
+        ("a peer of a version that answers no questions", asking(at(5)), peer(true, old), true),
         ("a resync is under way", wishing, peer(true, primary.clone()), false),
         ("nothing was ever whole", torso, silent, false),
         ("what was written here is not of the peer's history", at(5), peer(true, parted), false),

@@ -1,0 +1,66 @@
+//! A link that is away: what does not replicate goes on, what would have to know the peer is not called done, and what
+//! was asked meanwhile is carried out when the link is back.
+
+use serde_json::json;
+
+use super::pair::{Pair, source, until};
+use crate::support::place::PoolKind;
+use crate::support::site::Content;
+
+/// Where the words are written that tell the sides apart.
+const AT: u64 = 3_000_000;
+
+/// The old primary is resynced while its peer, promoted by force, cannot be seen. Nobody asks again.
+#[tokio::test]
+async fn a_resync_of_a_peer_that_is_not_heard_is_carried_out_when_it_is() {
+    let Some(pair) = Pair::start(PoolKind::Xfs).await else { return };
+    let copied = pair.replicated("v", b"both have it", json!({})).await;
+    let (a, b) = (source(&copied.a), source(&copied.b));
+    pair.lose_link();
+    pair.a.write(&copied.a, AT, b"lost by force");
+    pair.b.promote_by_force(&b).await.unwrap();
+    pair.b.write(&copied.b, AT, b"written at b!");
+    pair.a.demote(&a).await.unwrap();
+    assert!(!pair.a.resync(&a).await.unwrap(), "ready about a peer that it cannot see");
+    pair.restore_link();
+    assert!(!pair.a.resync(&a).await.unwrap(), "ready by what the peer said before");
+    let taken = || async { (pair.a.word(&copied.a, AT, 13) == b"written at b!").then_some(()) };
+    until(taken, "what was asked for is never carried out").await;
+    until(|| async { pair.a.resync(&a).await.unwrap().then_some(()) }, "it is never in step").await;
+    pair.assert_same(&copied);
+}
+
+/// The directory itself is gone, as when a server is: only replication needs it.
+#[tokio::test]
+async fn a_site_without_its_link_does_all_but_replicate() {
+    let Some(mut pair) = Pair::start(PoolKind::Xfs).await else { return };
+    let copied = pair.replicated("v", b"both have it", json!({})).await;
+    pair.take_link_away();
+    for round in ["while it runs", "after a start"] {
+        let made = pair.b.site.create(round, Content::Ext4, None).await.unwrap();
+        pair.b.site.mount(&made).await.unwrap();
+        pair.b.site.unmount(&made).await.unwrap();
+        pair.b.site.delete(&made).await.unwrap();
+        let status = pair.b.site.host.status().await;
+        let grants = status["grants"].to_string();
+        assert!(grants.contains(":/link (absent: "), "{round}: {grants}");
+        assert_eq!(
+            (&status["state"], status["breaker"]["state"].as_str()),
+            (&json!("ready"), Some("closed")),
+            "{status}"
+        );
+        if round == "while it runs" {
+            pair.b.promote_by_force(&source(&copied.b)).await.expect("force needs no peer");
+            pair.b.site.host.kill().await;
+            pair.b.site.host.start_again().await;
+        }
+    }
+    pair.b.write(&copied.b, AT, b"written at b!");
+    pair.put_link_back();
+    pair.a.demote(&source(&copied.a)).await.unwrap();
+    drop(pair.a.resync(&source(&copied.a)).await);
+    let taken = || async { (pair.a.word(&copied.a, AT, 13) == b"written at b!").then_some(()) };
+    until(taken, "it never goes on").await;
+    let grants = pair.b.site.host.status().await["grants"].to_string();
+    assert!(!grants.contains("absent"), "{grants}");
+}
