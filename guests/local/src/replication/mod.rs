@@ -41,6 +41,7 @@ mod envelope;
 mod heartbeat;
 mod info;
 mod link;
+mod part;
 mod plan;
 mod promote;
 mod promotion;

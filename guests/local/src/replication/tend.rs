@@ -240,6 +240,7 @@ impl Backend<'_> {
         if !record.whole {
             self.make_copies(record, &told.members)?;
         }
+        self.follow_parting(record, told)?;
         self.carry_out_asked(record, peer)?;
         if let Some(next) = self.tend_sending(record, told)? {
             return Ok(next);

@@ -2,7 +2,7 @@
 
 use super::requests::*;
 use super::sites::*;
-use super::volume_groups::group_request;
+use super::volume_groups::{group_request, modify};
 use super::world::World;
 use drivebay_sdk::ErrorCode;
 use drivebay_sdk::replication::{ReplicationHealth, Role};
@@ -336,4 +336,47 @@ fn no_answer(seconds: u32) {
     sites.work(80);
     assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
     assert!(resynced(&sites, &sites.a, volume(&id)));
+}
+
+/// It stands alone at both sites, and what is left of the group goes on as one.
+#[test]
+fn a_member_leaves_a_group_that_is_replicated() {
+    for at in [0, 1, 8] {
+        let sites = Sites::new();
+        let ids: Vec<String> =
+            ["x", "y", "z"].iter().map(|name| sites.a.create(&small(name)).unwrap().volume_id).collect();
+        let members: Vec<&str> = ids.iter().map(String::as_str).collect();
+        let group = sites.a.call(|backend| backend.create_volume_group(&group_request("g", &members))).unwrap();
+        let source = ReplicationSource::VolumeGroup(group.volume_group_id.clone());
+        sites.a.enable(source.clone(), &[("schedulingInterval", "1m")]).unwrap();
+        sites.work(8);
+        let ReplicationTarget::VolumeGroup(target) = sites.a.destination(source.clone()).unwrap() else {
+            panic!("a group goes to a group");
+        };
+        let copies: std::collections::BTreeMap<String, String> = target.volume_ids.into_iter().collect();
+        let at_b = ReplicationSource::VolumeGroup(target.volume_group_id.clone());
+        write(&sites.a, &ids[0], 60_000, b"before it leaves");
+        sites.work(at);
+        let leave = |left: &[&str]| modify(&sites.a, &group.volume_group_id, left);
+        leave(&[&ids[1], &ids[2]]).unwrap();
+        leave(&[&ids[1], &ids[2]]).unwrap();
+        assert_eq!(leave(&[]).unwrap_err().code, ErrorCode::FailedPrecondition);
+        assert_eq!(leave(&members).unwrap_err().code, ErrorCode::FailedPrecondition, "none joins");
+        write(&sites.a, &ids[1], 60_000, b"after it has left");
+        sites.work(80);
+        // Both are ordinary volumes.
+        for (world, id) in [(&sites.a, &ids[0]), (&sites.b, &copies[&ids[0]])] {
+            world.stage(id, mount()).unwrap();
+            world.unstage(id).unwrap();
+            world.delete(id).unwrap();
+        }
+        assert_eq!(sites.b.call(|backend| backend.group_members(&target.volume_group_id)).unwrap().len(), 2);
+        sites.a.demote(source).unwrap();
+        sites.work(8);
+        sites.b.promote(at_b, false).unwrap();
+        for id in &ids[1..] {
+            assert_eq!(contents(&sites.a, id), contents(&sites.b, &copies[id]));
+        }
+        assert!(sites.failed.borrow().is_empty(), "{:?}", sites.failed.borrow());
+    }
 }

@@ -1,11 +1,12 @@
 //! Deleting a group with its volumes.
 //!
-//! First all members are looked at, and one that must stay refuses the whole. The group's record
-//! goes last, so that a call that was killed goes on when it comes again.
+//! First all members are looked at, and one that must stay refuses the whole; snapshots stay by themselves, as
+//! when a volume is deleted alone. The group's record goes last, so that a call that was killed goes on when it
+//! comes again.
 
+use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::volume_groups::DeleteGroupRequest;
-use drivebay_sdk::{Error, Reason, Result};
 
 use super::membership;
 use crate::backend::Backend;
@@ -37,10 +38,6 @@ impl Backend<'_> {
         for member in members {
             self.check_unused(member)?;
             self.check_not_replicated(&member.id)?;
-            if let Some(snapshot) = self.indexed_snapshots_of(&member.id, None, 1)?.first() {
-                let message = format!("volume {} of the group has snapshot {}", member.id, snapshot.id);
-                return Err(Error::failed_precondition(message).with_reason(Reason::HasDependents));
-            }
         }
         Ok(())
     }

@@ -48,7 +48,8 @@ pub(super) fn in_another(volume: &str, other: &str) -> String {
 
 /// Refuses a change of what is replicated as it is.
 pub(super) fn replicated(group: &str) -> Error {
-    let message = format!("volume group {group} is replicated with the members that it has; disable that first");
+    let message =
+        format!("volume group {group} is replicated: members may leave it, and none join; disable that first");
     Error::failed_precondition(message).with_reason(Reason::InUse)
 }
 

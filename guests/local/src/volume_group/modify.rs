@@ -1,6 +1,7 @@
 //! Changing who is in a group.
 //!
-//! All or nothing: one record says who is a member, and it is replaced once.
+//! All or nothing: one record says who is a member, and it is replaced once. From a group that is replicated members
+//! may leave; none may join.
 
 use drivebay_sdk::types::VolumeGroup;
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
@@ -41,10 +42,10 @@ impl Backend<'_> {
             }
         }
         membership::check_size(change.members.len(), group.max_volumes)?;
-        if self.is_replicated(Section::VolumeGroups, &group.id)? {
+        if !change.joining.is_empty() && self.is_replicated(Section::VolumeGroups, &group.id)? {
             return Err(membership::replicated(&group.id));
         }
-        Ok(())
+        self.part_members(group, &change.leaving)
     }
 
     fn carry_out_change(&self, mut group: VolumeGroupRecord, change: Change) -> Result<VolumeGroup> {
