@@ -70,7 +70,7 @@ fn wants(settings: &Settings) -> Vec<Want> {
     ];
     if let Some(link) = &settings.link {
         let link = Grant::directory(link.as_str(), Access::ReadWrite);
-        wants.push(Want::required(link, "The link: what is replicated travels through it."));
+        wants.push(Want::optional(link, "The link: what is replicated travels through it; all else does without."));
     }
     wants
 }

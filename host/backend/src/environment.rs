@@ -38,7 +38,7 @@ pub struct Environment {
     pub in_force: Option<Arc<InForce>>,
 }
 
-/// The granted directories, with the jobs in them.
+/// The granted directories, with the jobs in them. Those that are not there are refused when it is known who needs them.
 pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles) -> Result<Files, Refused> {
     let grants = config.grants.directories.iter().map(|grant| files::DirectoryGrant {
         host: grant.host.clone(),
@@ -46,15 +46,12 @@ pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles)
         access: if grant.write { files::Access::ReadWrite } else { files::Access::ReadOnly },
     });
     let grants: Vec<_> = grants.collect();
-    let directories = Directories::new(&grants).map_err(|error| {
-        let absent = grants.iter().find_map(|grant| absent(&grant.host));
-        Refused::Surroundings(absent.unwrap_or_else(|| error.to_string()))
-    })?;
+    let directories = Directories::granted(&grants).map_err(|error| Refused::Surroundings(error.to_string()))?;
     Ok(Files::new(directories, jobs.clone(), open_files.clone(), files::View::Active))
 }
 
 /// What is wrong with a granted directory that is none, for the operator; none: it is one.
-fn absent(path: &Path) -> Option<String> {
+pub(super) fn absent(path: &Path) -> Option<String> {
     let why = match std::fs::metadata(path) {
         Ok(found) if found.is_dir() => return None,
         Ok(_) => "this is no directory".to_owned(),

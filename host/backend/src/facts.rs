@@ -28,6 +28,8 @@ pub struct Facts {
     pub state_version: (u32, u32),
     /// Directories it wants and does not have, though it can live without.
     pub missing: Vec<String>,
+    /// Guest paths of directories that it can do without.
+    pub optional: Vec<String>,
     /// Who this node is, if the backend has a node side.
     pub node: Option<NodeFacts>,
 }
@@ -99,6 +101,7 @@ impl Facts {
             return Err(FactError::Description("state-version reads-from is newer than writes".to_owned()));
         }
         let missing = wants(&said, given)?;
+        let optional = optional(&said);
         let features = said.features.iter().filter_map(|feature| {
             let known = Feature::from_name(feature);
             if known.is_none() {
@@ -119,6 +122,7 @@ impl Facts {
             abilities,
             state_version: versions,
             missing,
+            optional,
             node: None,
         })
     }
@@ -158,6 +162,18 @@ fn wants(said: &Description, given: Given<'_>) -> Result<Vec<String>, FactError>
         }
     }
     if required.is_empty() { Ok(optional) } else { Err(FactError::Grants(required)) }
+}
+
+/// The directories that are wanted and not required.
+fn optional(said: &Description) -> Vec<String> {
+    let directory = |need: Need| {
+        said.wants.iter().filter(move |want| want.need == need).filter_map(|want| match &want.grant {
+            Grant::Directory(wanted) => Some(wanted.path.clone()),
+            Grant::Http(_) | Grant::Node => None,
+        })
+    };
+    let required: Vec<_> = directory(Need::Required).collect();
+    directory(Need::Optional).filter(|path| !required.contains(path)).collect()
 }
 
 pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {

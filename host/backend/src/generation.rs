@@ -15,6 +15,7 @@ use super::call_end::CallEnd;
 use super::facts::Facts;
 use super::gate::Profile;
 use super::lifecycle::Tally;
+use super::lookout::Lookout;
 use super::schedule::millis;
 use drivebay_contract::Exports;
 use drivebay_observe::metrics::{Histogram, metrics};
@@ -51,6 +52,7 @@ pub struct Generation {
     bad: AtomicU64,
     breaker: Mutex<Breaker>,
     made: Instant,
+    lookout: Lookout,
 }
 
 /// A call's hold on the generation that it runs on: every later step of the call sees this one, and it
@@ -152,7 +154,13 @@ impl Generation {
             bad: AtomicU64::new(0),
             breaker: Mutex::new(Breaker::new(failures)),
             made: Instant::now(),
+            lookout: Lookout::default(),
         }
+    }
+
+    /// The guest paths of granted directories that cannot be used now, each with the reason.
+    pub async fn absent_directories(&self) -> Vec<(String, String)> {
+        self.lookout.absent(&self.around.files).await
     }
 
     /// A hold for a call.

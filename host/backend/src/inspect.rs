@@ -97,6 +97,7 @@ async fn look(
     (bytes, lane): (Bytes, Arc<Lane>),
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
+    let config = Arc::new(config);
     let signed = loader::admit(&config, &seen.digest).await;
     let loader = Loader::new(&config.limits)?;
     let loaded = progress::told(&config.name, loader.load(bytes, seen.digest.clone(), None)).await?;
@@ -117,6 +118,7 @@ async fn look(
     let given = Given::of(&config);
     let (wants, unknown_features) = (wants(&said, given), unknown_features(&said));
     let (facts, missing) = facts(said, &exports, given)?;
+    loader::look_for_directories(&config, &around, &facts).await?;
     let mut live = ask(&around, &program, "get-node").await?;
     let node = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
     let facts = match node {
@@ -124,7 +126,7 @@ async fn look(
         None => facts,
     };
     let judged = judge(&around, &program, &own, (signed, &facts, missing)).await;
-    let (digest, config) = (seen.digest.clone(), Arc::new(config));
+    let digest = seen.digest.clone();
     let parts =
         Parts { digest, facts, exports, own, look: Arc::clone(&around), around, program, config: Arc::clone(&config) };
     let (backend, generation) = (Backend::new(config), Generation::new(parts));

@@ -19,6 +19,7 @@ mod inspect;
 mod life;
 pub mod lifecycle;
 mod loader;
+mod lookout;
 mod outcome;
 mod own_call;
 mod progress;

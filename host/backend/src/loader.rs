@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::call_id;
 use super::component::{Component, read_file};
 use super::contract_version;
+use super::environment::absent;
 use super::facts::{Facts, Given};
 use super::generation::{Generation, Parts};
 use super::progress;
@@ -66,6 +67,7 @@ pub(super) async fn stage(
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
+    look_for_directories(&config, &look, &facts).await?;
     warn_of_http(&config, &program);
     check_claim(signed, &facts)?;
     try_out(&look, &program, &own, trust).await?;
@@ -96,6 +98,23 @@ pub(super) fn check_claim(signed: Signed, facts: &Facts) -> Result<(), Refused> 
         }
         _ => Ok(()),
     }
+}
+
+/// Every granted directory is there, unless the component can do without it.
+pub(super) async fn look_for_directories(
+    config: &Arc<BackendConfig>,
+    around: &Arc<Surroundings>,
+    facts: &Facts,
+) -> Result<(), Refused> {
+    let (config, around, optional) = (Arc::clone(config), Arc::clone(around), facts.optional.clone());
+    let looked = tokio::task::spawn_blocking(move || {
+        around.files.directories().can_do_without(&optional).map_err(|error| {
+            let needed = config.grants.directories.iter().filter(|grant| !optional.contains(&grant.guest));
+            // The operator knows it by its path on the machine.
+            needed.filter_map(|grant| absent(&grant.host)).next().unwrap_or_else(|| error.to_string())
+        })
+    });
+    looked.await.map_err(|error| Refused::Surroundings(error.to_string()))?.map_err(Refused::Surroundings)
 }
 
 /// The engine's words on types, which quote the component's names.

@@ -12,12 +12,22 @@ use super::{
     granted::Granted,
     path::GuestPath,
     place::{Intent, Place, open_beneath},
+    reach::Reach,
 };
 use rustix::{
     fs::{CWD, Mode, OFlags, ResolveFlags},
     io::Errno,
 };
-use std::{fs::File, os::fd::OwnedFd, path::PathBuf, sync::Arc};
+use std::{
+    fs::File,
+    io,
+    os::fd::OwnedFd,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, OnceLock,
+        atomic::{AtomicBool, Ordering},
+    },
+};
 
 /// The way to a granted directory has no links: they were resolved when the configuration was read.
 const PLAIN: ResolveFlags = ResolveFlags::NO_SYMLINKS.union(ResolveFlags::NO_MAGICLINKS);
@@ -47,23 +57,50 @@ pub struct DirectoryGrant {
 /// One granted directory, for as long as it is granted.
 #[derive(Debug)]
 pub(super) struct Grant {
-    /// Where it is, without links.
+    /// Where it is, as the operator wrote it.
     host: PathBuf,
     guest: GuestPath,
     /// What the component calls it, as the operator wrote it.
     name: String,
     access: Access,
-    /// Whether it was on a file system of this machine when it was granted.
+    /// Where it was when it was first there.
+    found: Arc<OnceLock<Found>>,
+    /// Whether the component can do without it.
+    is_optional: AtomicBool,
+    reach: Reach,
+}
+
+/// A granted directory as it was when it was first there.
+#[derive(Debug)]
+struct Found {
+    /// Where it is, without links.
+    host: PathBuf,
+    /// Whether it was on a file system of this machine.
     local: bool,
 }
 
 impl Grant {
     fn new(grant: &DirectoryGrant) -> Result<Self, FileError> {
-        let guest = GuestPath::parse(&grant.guest)?;
-        let host = grant.host.canonicalize().map_err(|e| FileError::io(&e, OPEN, &grant.guest))?;
-        let mut grant = Self { host, guest, name: grant.guest.clone(), access: grant.access, local: false };
-        grant.local = is_local(grant.open()?.root());
-        Ok(grant)
+        Ok(Self {
+            host: grant.host.clone(),
+            guest: GuestPath::parse(&grant.guest)?,
+            name: grant.guest.clone(),
+            access: grant.access,
+            found: Arc::default(),
+            is_optional: AtomicBool::new(false),
+            reach: Reach::default(),
+        })
+    }
+
+    fn is_optional(&self) -> bool {
+        self.is_optional.load(Ordering::Relaxed)
+    }
+
+    /// Opens it as it is now, however long that takes; what is optional is not waited for without end.
+    fn reach(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        let (found, host) = (Arc::clone(&self.found), self.host.clone());
+        let open = move || Ok(open_plain(&find(&found, &host)?.host, flags, PLAIN)?);
+        if self.is_optional() { self.reach.try_to(open) } else { open() }
     }
 
     /// What the component calls it.
@@ -73,16 +110,13 @@ impl Grant {
 
     /// Opens it for the component's own work, as it is now.
     pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
-        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC | OFlags::NONBLOCK;
+        const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
         if patience == Patience::Any {
-            let opened = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN);
-            return opened.map_err(|errno| self.absent(errno));
+            let opened = self.reach(FLAGS);
+            return opened.map_err(|error| self.absent(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
-        if !self.local {
-            return Err(Trouble::Waits);
-        }
-        let opened = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN | ResolveFlags::CACHED);
-        opened.map_err(|errno| match errno {
+        let Some(found) = self.found.get().filter(|found| found.local) else { return Err(Trouble::Waits) };
+        open_plain(&found.host, FLAGS, PLAIN | ResolveFlags::CACHED).map_err(|errno| match errno {
             // Kernels before 5.12 do not know the flag.
             Errno::AGAIN | Errno::INVAL | Errno::NOSYS => Trouble::Waits,
             other => self.absent(other),
@@ -93,6 +127,8 @@ impl Grant {
     fn absent(&self, errno: Errno) -> Trouble {
         match errno {
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => Trouble::Refused(Errno::NOMEM),
+            // Whoever can do without it is told; nothing says that what was there is gone.
+            _ if self.is_optional() => Trouble::Refused(Errno::IO),
             _ => Trouble::Absent(self.guest.text()),
         }
     }
@@ -100,11 +136,24 @@ impl Grant {
     /// Opens it as it is now. A link that took the place of a directory on the way leads nowhere:
     /// with nested grants the component could have put it there.
     fn open(&self) -> Result<Arc<Granted>, FileError> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let root = rustix::fs::openat2(CWD, &self.host, flags, Mode::empty(), PLAIN)
-            .map_err(|e| FileError::system(e, OPEN, &self.guest.text()))?;
+        let root = self.reach(OFlags::PATH).map_err(|e| FileError::io(&e, OPEN, &self.guest.text()))?;
         Ok(Arc::new(Granted::new(self.guest.clone(), root)))
     }
+}
+
+/// Where a granted directory is. Links on the way are the operator's, and followed when it is first there.
+fn find<'a>(found: &'a OnceLock<Found>, host: &Path) -> io::Result<&'a Found> {
+    if let Some(found) = found.get() {
+        return Ok(found);
+    }
+    let host = host.canonicalize()?;
+    let root = open_plain(&host, OFlags::PATH, PLAIN)?;
+    Ok(found.get_or_init(|| Found { host, local: is_local(root) }))
+}
+
+fn open_plain(host: &Path, flags: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
+    let flags = flags | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    rustix::fs::openat2(CWD, host, flags, Mode::empty(), resolve)
 }
 
 /// A path with the grant that it falls under.
@@ -151,6 +200,13 @@ pub struct Directories {
 impl Directories {
     /// Every granted directory must be there now. Two grants under one guest path are `Invalid`.
     pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
+        let directories = Self::granted(grants)?;
+        directories.can_do_without(&[])?;
+        Ok(directories)
+    }
+
+    /// As `new`, whatever is there: who needs what is said later.
+    pub fn granted(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
         let mut known: Vec<Arc<Grant>> = Vec::with_capacity(grants.len());
         for grant in grants {
             let grant = Grant::new(grant)?;
@@ -161,6 +217,24 @@ impl Directories {
         }
         known.sort_by_key(|grant| std::cmp::Reverse(grant.guest.names.len()));
         Ok(Self { grants: known })
+    }
+
+    /// Says which of them, by their guest paths, the component can do without. All others must be there now.
+    pub fn can_do_without(&self, optional: &[String]) -> Result<(), FileError> {
+        for grant in &self.grants {
+            let is_optional = optional.contains(&grant.name);
+            grant.is_optional.store(is_optional, Ordering::Relaxed);
+            if !is_optional {
+                grant.open()?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The guest paths of those that cannot be opened now, each with the reason.
+    pub fn absent(&self) -> Vec<(String, FileError)> {
+        let absent = |grant: &Arc<Grant>| Some((grant.name.clone(), grant.open().err()?));
+        self.grants.iter().filter_map(absent).collect()
     }
 
     /// Opens a regular file. Writing and making need a writable grant.
@@ -208,9 +282,14 @@ impl Directories {
         Place::new(&resolved.grant, &resolved.names)
     }
 
-    /// The granted directories that may be changed, each opened or the reason why it cannot be.
+    /// The granted directories that may be changed, each opened or the reason why it cannot be. One that is not
+    /// there and that the component can do without is left out.
     pub(super) fn writable(&self) -> impl Iterator<Item = Result<Arc<Granted>, FileError>> {
-        self.grants.iter().filter(|grant| grant.access == Access::ReadWrite).map(|grant| grant.open())
+        let writable = self.grants.iter().filter(|grant| grant.access == Access::ReadWrite);
+        writable.filter_map(|grant| match grant.open() {
+            Err(_) if grant.is_optional() => None,
+            opened => Some(opened),
+        })
     }
 
     /// The granted directories as a component begins with them, none of them opened.

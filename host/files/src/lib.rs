@@ -20,6 +20,7 @@ mod layout;
 mod ops;
 mod path;
 mod place;
+mod reach;
 mod space;
 
 pub use differences::{Comparison, DifferencePage};

@@ -9,7 +9,8 @@ use drivebay_confine::{Attempt, InForce};
 use drivebay_policy::{Grants, HttpMode};
 use drivebay_proto::admin::{self, CommandResponse, Refusal};
 
-pub(super) fn backend(backend: &Backend) -> admin::Backend {
+/// `absent`: granted directories that cannot be used now, by their guest paths, each with the reason.
+pub(super) fn backend(backend: &Backend, absent: &[(String, String)]) -> admin::Backend {
     let (status, generation) = (backend.status(), backend.generation());
     let tally = generation.as_ref().map(|generation| generation.tally()).unwrap_or_default();
     let active = status.active.as_ref();
@@ -26,7 +27,7 @@ pub(super) fn backend(backend: &Backend) -> admin::Backend {
         instances: generation
             .as_ref()
             .map_or(0, |generation| u64::try_from(generation.instances()).unwrap_or(u64::MAX)),
-        grants: generation.map(|generation| grants(&generation.config.grants)).unwrap_or_default(),
+        grants: generation.map(|generation| grants(&generation.config.grants, absent)).unwrap_or_default(),
         last_refusal: status.last_refusal().map(|entry| Refusal {
             id: entry.refusal.clone().unwrap_or_default(),
             words: entry.why.last().cloned().unwrap_or_default(),
@@ -97,10 +98,12 @@ fn digest(code: &str) -> String {
 }
 
 /// What is given, in words an operator knows from the configuration.
-fn grants(grants: &Grants) -> Vec<String> {
+fn grants(grants: &Grants, absent: &[(String, String)]) -> Vec<String> {
     let directories = grants.directories.iter().map(|directory| {
         let access = if directory.write { "" } else { ":ro" };
-        format!("directory {}:{}{access}", directory.host.display(), directory.guest)
+        let absent = absent.iter().find(|(guest, _)| *guest == directory.guest);
+        let absent = absent.map(|(_, why)| format!(" (absent: {why})")).unwrap_or_default();
+        format!("directory {}:{}{access}{absent}", directory.host.display(), directory.guest)
     });
     let http = grants.http.iter().map(|grant| format!("http {}", grant.origin));
     let reports = (grants.http_mode == HttpMode::Report).then(|| "http-mode report: nothing is refused".to_owned());

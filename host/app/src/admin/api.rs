@@ -63,7 +63,14 @@ impl Admin for Api {
         }
         let all = self.0.all().into_iter().map(|(backend, _)| backend);
         let wanted = all.filter(|backend| names.is_empty() || names.contains(&backend.name));
-        let backends = wanted.map(|backend| answer::backend(&backend)).collect();
+        let mut backends = Vec::new();
+        for backend in wanted {
+            let absent = match backend.generation() {
+                Some(generation) => generation.absent_directories().await,
+                None => Vec::new(),
+            };
+            backends.push(answer::backend(&backend, &absent));
+        }
         let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force, &self.0.mounts()));
         Ok(Response::new(GetStatusResponse { backends, confinement }))
     }
