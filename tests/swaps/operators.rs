@@ -170,3 +170,31 @@ async fn a_component_that_is_refused_does_not_stick() {
     swapped(&host, 5).await;
     assert_eq!(serving(&host, "b").await, version(6));
 }
+
+/// What is there was rolled back and stays out; calls are taken all the same.
+#[tokio::test]
+async fn a_reload_ends_a_drain_though_the_file_was_rolled_back() {
+    let (shelf, host) = host(Options::default()).await;
+    shelf.replace(&tester(2, "good"));
+    swapped(&host, 2).await;
+    host.told(&["rollback", "under-test"]).await;
+    host.told(&["drain", "under-test"]).await;
+    let words = host.told(&["reload", "under-test", "--wait"]).await;
+    assert!(words.contains("calls are taken again") && words.contains("rolled back"), "{words}");
+    assert_eq!(serving(&host, "a").await, version(1));
+    host.refused(&["reload", "under-test", "--wait"], "rolled-back").await;
+}
+
+/// Who has gone back from a file that a command named means the configured one again.
+#[tokio::test]
+async fn after_a_rollback_the_configured_file_is_watched() {
+    let (shelf, host) = host(Options::default()).await;
+    let elsewhere = Shelf::with(&tester(2, "good"));
+    host.told(&["reload", "under-test", "--wait", "--component", &elsewhere.file().display().to_string()]).await;
+    assert_eq!(serving(&host, "a").await, version(2));
+    host.told(&["rollback", "under-test"]).await;
+    assert_eq!(serving(&host, "b").await, version(1));
+    shelf.replace(&tester(3, "good"));
+    swapped(&host, 4).await;
+    assert_eq!(serving(&host, "c").await, version(3));
+}

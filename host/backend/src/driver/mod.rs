@@ -162,6 +162,7 @@ impl Driver {
         let backend = Arc::clone(&self.backend);
         loop {
             self.tell_first();
+            self.leave_barred().await;
             let wake = self.wake();
             tokio::select! {
                 () = backend.closing() => return,
@@ -312,6 +313,20 @@ impl Driver {
 
     fn recipe(&self, code: &str) -> Recipe {
         Recipe { code: code.to_owned(), given: keep::fingerprint(&self.config.given()) }
+    }
+
+    /// A component that a command named and that was rolled back is not meant any more: the configured file is, and is
+    /// watched again.
+    async fn leave_barred(&mut self) {
+        let was_left = |code: &String| self.machine.memory().barred.contains(&self.recipe(code));
+        if self.config.component == self.configured.component || !self.code.as_ref().is_some_and(was_left) {
+            return;
+        }
+        self.config = Arc::clone(&self.configured);
+        let read = Component::read(&self.config.component, self.environment.local).await;
+        // What it holds is not offered: the operator has gone back to what serves.
+        self.code = read.ok().map(|component| component.digest);
+        self.watch();
     }
 
     /// Watches the configured file, and its signature where one is demanded.

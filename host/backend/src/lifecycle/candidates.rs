@@ -7,7 +7,8 @@ use crate::gate::{Refusal, RefusalId};
 
 impl Lifecycle {
     pub(super) fn found(&mut self, at: At, candidate: Candidate, effects: &mut Vec<Effect>) {
-        if candidate.why == Why::Reload && self.intake != Intake::Open {
+        let reopens = candidate.why == Why::Reload && self.intake != Intake::Open;
+        if reopens {
             self.intake = Intake::Open;
             effects.push(Effect::Intake(Intake::Open));
         }
@@ -29,8 +30,23 @@ impl Lifecycle {
                 self.waiting = Some(candidate);
                 self.leave_aside(at, &Refusal::new(RefusalId::Superseded, "something newer came"), effects);
             }
+            Phase::Idle if reopens => self.reopen(candidate, effects),
             Phase::Idle => self.consider(candidate, effects),
             _ => self.waiting = Some(candidate),
+        }
+    }
+
+    /// A reload that has ended a drain has done that, even where what is there is not allowed to serve.
+    fn reopen(&mut self, candidate: Candidate, effects: &mut Vec<Effect>) {
+        let serves_another = self.active.as_ref().is_some_and(|active| active.recipe != candidate.recipe);
+        match self.forbids(&candidate) {
+            Some(refusal) if serves_another => {
+                let words =
+                    format!("calls are taken again by what serves; what is there was not loaded: {}", refusal.words);
+                answer(candidate.ticket, Ok(words), effects);
+                self.turn_away(&Candidate { ticket: None, ..candidate }, refusal, effects);
+            }
+            _ => self.consider(candidate, effects),
         }
     }
 
