@@ -19,6 +19,9 @@ use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
 use tonic::transport::Server;
 
+use tonic_health::pb::FILE_DESCRIPTOR_SET as HEALTH;
+use tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET as REFLECTION_ALPHA;
+
 use drivebay_proto::FILE_DESCRIPTOR_SET;
 use drivebay_proto::pb::csi::v1::{
     controller_server::ControllerServer, group_controller_server::GroupControllerServer,
@@ -121,8 +124,11 @@ async fn routes(front: Front) -> Routes {
         .add_service(limited!(ReclaimSpaceNodeServer))
         .add_service(limited!(EncryptionKeyRotationControllerServer));
     // Reflection of a set that was encoded by the build cannot fail; without it all else still works.
-    let reflection =
-        || tonic_reflection::server::Builder::configure().register_encoded_file_descriptor_set(FILE_DESCRIPTOR_SET);
+    let reflection = || {
+        let sets = [FILE_DESCRIPTOR_SET, HEALTH, tonic_reflection::pb::v1::FILE_DESCRIPTOR_SET, REFLECTION_ALPHA];
+        let builder = tonic_reflection::server::Builder::configure().include_reflection_service(false);
+        sets.into_iter().fold(builder, tonic_reflection::server::Builder::register_encoded_file_descriptor_set)
+    };
     if let Ok(v1) = reflection().build_v1() {
         routes = routes.add_service(v1);
     }
