@@ -1,7 +1,8 @@
-//! Which test proves which rule of the protocols. The ids are those of the traps (T) and decisions (D)
+//! Which test proves which rule of the protocols, and that every id is defined in `proto/RULES.md`. The ids are those of the traps (T) and decisions (D)
 //! that comments in the sources name; a rule without a test, or a test that is gone, fails here.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 /// Every rule that needs a test of its own.
 const REQUIRED: [&str; 22] = [
@@ -62,6 +63,79 @@ const PROOFS: [(&str, &str, &str); 50] = [
     ("D9", "host/backend/src/lifecycle/tests/mod.rs", "other_capabilities_close_the_connections"),
     ("D9", "tests/swaps/spanning.rs", "connections_close_on_purpose_when_the_capabilities_change_and_only_then"),
 ];
+
+/// Every id of a rule in a text: one of the letters with its number.
+fn named(text: &str) -> BTreeSet<String> {
+    let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'));
+    let is_rule = |word: &&str| {
+        let (letter, number) = word.split_at(word.len().min(1));
+        let (number, digits) = match letter {
+            "T" | "D" => (number, 1..=2),
+            "R" | "G" | "C" | "E" => (number.strip_prefix('-').unwrap_or_default(), 2..=2),
+            _ => return false,
+        };
+        digits.contains(&number.len()) && number.bytes().all(|byte| byte.is_ascii_digit())
+    };
+    words.filter(is_rule).map(str::to_owned).collect()
+}
+
+/// All files of the project's own, by their paths.
+fn texts(folder: &Path, found: &mut Vec<(PathBuf, String)>) {
+    const KINDS: [&str; 7] = ["rs", "md", "proto", "wit", "toml", "tsv", "py"];
+    const OTHERS: [&str; 4] = ["target", ".git", "corpus", "node_modules"];
+    for entry in std::fs::read_dir(folder).unwrap().map(Result::unwrap) {
+        let (path, name) = (entry.path(), entry.file_name());
+        if path.is_dir() && !OTHERS.iter().any(|other| name == *other) {
+            texts(&path, found);
+        } else if path.extension().is_some_and(|kind| KINDS.iter().any(|known| kind == *known)) {
+            found.push((path.clone(), std::fs::read_to_string(&path).unwrap()));
+        }
+    }
+}
+
+/// Ids that tests make up, because there are no such rules.
+const MADE_UP: [&str; 1] = ["R-99"];
+
+#[test]
+fn every_id_that_is_named_is_defined() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = root.join("proto/RULES.md");
+    let rules = std::fs::read_to_string(&page).unwrap();
+    let rows = rules.lines().filter_map(|line| line.strip_prefix("| ")?.split_once(" | "));
+    let rows: Vec<_> = rows.filter(|(id, _)| !named(id).is_empty()).collect();
+    let defined: BTreeSet<_> = rows.iter().flat_map(|(id, _)| named(id)).collect();
+    for id in REQUIRED {
+        assert!(defined.contains(id), "{id} is not defined");
+    }
+    for (id, rule) in &rows {
+        assert_eq!(rows.iter().filter(|(other, _)| other == id).count(), 1, "{id} stands twice");
+        assert!(rule.len() > 5, "{id} says nothing");
+    }
+    let mut found = Vec::new();
+    texts(root, &mut found);
+    for (path, text) in found.iter().filter(|(path, _)| *path != page) {
+        for id in named(text).iter().filter(|id| !MADE_UP.contains(&id.as_str())) {
+            assert!(defined.contains(id), "{}: {id} is not defined in proto/RULES.md", path.display());
+        }
+    }
+    for (path, text) in &found {
+        let words: Vec<_> = text.split_whitespace().collect();
+        for pair in words.windows(2).filter(|pair| matches!(pair[0], "seed" | "seeds")) {
+            let number: String = pair[1].chars().take_while(char::is_ascii_digit).collect();
+            let is_known = number.len() != 3 || rules.contains(&format!("| seed {number} |"));
+            assert!(is_known, "{}: seed {number} is not defined", path.display());
+        }
+    }
+    let used: BTreeSet<_> = found.iter().filter(|(path, _)| *path != page).flat_map(|(_, text)| named(text)).collect();
+    let unused: Vec<_> = defined.difference(&used).collect();
+    assert!(unused.is_empty(), "nobody names {unused:?}");
+}
+
+#[test]
+fn ids_are_words_of_their_own() {
+    let all = named("(T4), R-07; D9. G-2 C-123 T100 XR-01 E-0a X-76 T1: sha-D1");
+    assert_eq!(all.into_iter().collect::<Vec<_>>(), ["D9", "R-07", "T1", "T4"]);
+}
 
 /// Whether a text has a function of this name that runs as a test.
 pub fn has_test(text: &str, name: &str) -> bool {
