@@ -21,7 +21,7 @@ impl Backend {
     /// `key-rotation.rotate-key`.
     pub(crate) fn rotate_key(&self, request: &RotateKeyRequest) -> Result<()> {
         let array = self.changing(&request.secrets)?;
-        crate::snapshot::no_parameters(&request.parameters)?;
+        crate::volume::check_attributes(&request.parameters)?;
         let name = hex(&random()?);
         let rotation = Rotation { name: &name, key: request.encryption_key.as_deref() };
         let path = format!("{}/key", path_of(&request.volume_id));

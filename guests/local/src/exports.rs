@@ -50,7 +50,7 @@ pub(crate) fn describe(settings: &Settings) -> Description {
         Feature::SnapshotReplication,
     ];
     if !settings.topology.is_empty() {
-        features.push(Feature::Topology);
+        features.extend([Feature::Topology, Feature::SnapshotTopology]);
     }
     Description {
         name: Local::NAME.to_owned(),

@@ -23,7 +23,7 @@ impl Backend<'_> {
     /// `reclaim-space.reclaim-space`.
     pub(crate) fn reclaim_space(&self, request: &reclaim_space::ReclaimSpaceRequest) -> Result<ReclaimedSpace> {
         self.authorise(&request.secrets)?;
-        wish::read_none(&request.parameters)?;
+        wish::read_attributes(&request.parameters)?;
         let volume = self.volume(&request.volume_id)?;
         check_thin(&volume)?;
         self.check_usable_here(&volume)?;

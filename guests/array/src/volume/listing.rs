@@ -5,9 +5,10 @@
 use drivebay_sdk::Result;
 use drivebay_sdk::capacity::{GetCapacityRequest, GetCapacityResponse};
 use drivebay_sdk::listing;
-use drivebay_sdk::types::VolumeStatus;
+use drivebay_sdk::types::{VolumeCondition, VolumeStatus};
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
 
+use super::wish::is_possible;
 use crate::array::{Page, Pool, Volume, escape};
 use crate::backend::Backend;
 use crate::refusal::{answered, no_volume};
@@ -26,7 +27,12 @@ pub(crate) fn token(next: Option<String>) -> Option<String> {
 
 fn entry(volume: &Volume) -> VolumeEntry {
     let published_node_ids = volume.exports.iter().map(|export| export.host.clone()).collect();
-    VolumeEntry { volume: volume.told(), status: VolumeStatus { published_node_ids, volume_condition: None } }
+    // Only volumes that are well are told of; older clients ask nothing else.
+    let condition = VolumeCondition { abnormal: false, message: volume.state.clone() };
+    VolumeEntry {
+        volume: volume.told(),
+        status: VolumeStatus { published_node_ids, volume_condition: Some(condition) },
+    }
 }
 
 impl Backend {
@@ -45,8 +51,9 @@ impl Backend {
     }
 
     /// `capacity.get-capacity`.
-    pub(crate) fn get_capacity(&self, _: &GetCapacityRequest) -> Result<GetCapacityResponse> {
+    pub(crate) fn get_capacity(&self, request: &GetCapacityRequest) -> Result<GetCapacityResponse> {
         let pool: Pool = answered(self.reading_without()?.get("/v1/pool"))?;
-        Ok(GetCapacityResponse { available_capacity: pool.free, maximum_volume_size: None, minimum_volume_size: None })
+        let free = if is_possible(&request.parameters, &request.volume_capabilities) { pool.free } else { 0 };
+        Ok(GetCapacityResponse { available_capacity: free, maximum_volume_size: None, minimum_volume_size: None })
     }
 }

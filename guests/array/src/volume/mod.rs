@@ -9,10 +9,10 @@ mod create;
 pub(crate) mod listing;
 mod wish;
 
-pub(crate) use wish::without_client_keys;
+pub(crate) use wish::{check_attributes, without_client_keys};
 
 use drivebay_sdk::Result;
-use drivebay_sdk::types::{Volume as Told, VolumeCapability, VolumeContentSource};
+use drivebay_sdk::types::{StringMap, Volume as Told, VolumeCapability, VolumeContentSource};
 use drivebay_sdk::volumes::{DeleteVolumeRequest, ValidateVolumeCapabilitiesRequest, Verdict};
 
 use crate::array::{Answer, Array, Source, Volume, escape};
@@ -30,14 +30,17 @@ pub(crate) fn path_of(id: &str) -> String {
 }
 
 impl Volume {
+    fn context(&self) -> StringMap {
+        vec![("data".to_owned(), format!("{}/data", path_of(&self.id)))]
+    }
+
     /// As clients know it.
     pub(crate) fn told(&self) -> Told {
         let source = self.wish.source.clone().map(|source| match source {
             Source::Volume(id) => VolumeContentSource::Volume(id),
             Source::Snapshot(id) => VolumeContentSource::Snapshot(id),
         });
-        let context = vec![("data".to_owned(), format!("{}/data", path_of(&self.id)))];
-        Told { volume_context: context, content_source: source, ..Told::new(self.id.clone(), self.bytes) }
+        Told { volume_context: self.context(), content_source: source, ..Told::new(self.id.clone(), self.bytes) }
     }
 }
 
@@ -71,7 +74,12 @@ impl Backend {
 
     /// `volumes.validate-volume-capabilities`.
     pub(crate) fn validate_volume(&self, request: &ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
-        answered(self.reading(&request.secrets)?.volume(&request.volume_id))?;
+        let volume = answered(self.reading(&request.secrets)?.volume(&request.volume_id))?;
+        let own = volume.context();
+        let given = without_client_keys(&request.volume_context);
+        if let Some((key, _)) = given.iter().find(|pair| !own.contains(pair)) {
+            return Ok(Verdict::Unsupported(format!("its context does not say this of {key}")));
+        }
         Ok(match request.volume_capabilities.iter().find_map(objection) {
             Some(why) => Verdict::Unsupported(why.to_owned()),
             None => Verdict::Supported,

@@ -3,7 +3,7 @@
 //! Pure: reads parameters and sizes, and compares with what was asked for before.
 
 use drivebay_sdk::parameters::Parameters;
-use drivebay_sdk::types::{CapacityRange, StringMap, VolumeContentSource};
+use drivebay_sdk::types::{CapacityRange, StringMap, VolumeCapability, VolumeContentSource};
 use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Error, Reason, Result};
 
@@ -124,6 +124,26 @@ impl Wish {
         let words = format!("volume {} has this name and was made with {differs}", volume.id);
         Err(Error::already_exists(words).with_reason(Reason::Incompatible))
     }
+}
+
+/// Whether volumes with these parameters can be made and used in these ways at all.
+pub(crate) fn is_possible(parameters: &StringMap, capabilities: &[VolumeCapability]) -> bool {
+    let given = without_client_keys(parameters);
+    let mut given = Parameters::new(&given);
+    given.take("group");
+    let is_known = Mutable::take(&mut given).is_ok() && given.finish().is_ok();
+    is_known && capabilities.iter().all(|capability| objection(capability).is_none())
+}
+
+/// Refuses what is neither the client's own nor a parameter or an attribute of a volume: sidecars fill the parameters
+/// of upkeep with what the volume was made with, or with its context. Nothing follows from them.
+pub(crate) fn check_attributes(parameters: &StringMap) -> Result<()> {
+    let given = without_client_keys(parameters);
+    let mut given = Parameters::new(&given);
+    for key in ["group", "provisioning", "iops-limit", "data"] {
+        given.take(key);
+    }
+    given.finish()
 }
 
 /// Parameters without those that clients add for themselves.

@@ -2,7 +2,7 @@
 //!
 //! It repeats what a volume made from it must know, so that the source may be deleted.
 
-use drivebay_sdk::types::Snapshot;
+use drivebay_sdk::types::{Snapshot, StringMap};
 use serde::{Deserialize, Serialize};
 
 use super::{Content, Moment};
@@ -27,6 +27,9 @@ pub(crate) struct SnapshotRecord {
     #[serde(default)]
     pub(crate) file_system_bytes: u64,
     pub(crate) created: Moment,
+    /// From where it can be reached; empty: from everywhere.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub(crate) topology: StringMap,
     /// The group snapshot that it belongs to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) group: Option<String>,
@@ -42,7 +45,7 @@ impl SnapshotRecord {
             creation_time: self.created.into(),
             ready_to_use: true,
             group_snapshot_id: self.group.clone(),
-            accessible_topology: Vec::new(),
+            accessible_topology: if self.topology.is_empty() { Vec::new() } else { vec![self.topology.clone()] },
         }
     }
 }

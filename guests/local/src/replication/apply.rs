@@ -99,6 +99,7 @@ impl Backend<'_> {
             asked_bytes: text.asked_bytes,
             file_system_bytes: text.file_system_bytes,
             created: cut.created,
+            topology: self.settings.topology.clone(),
             group: None,
         };
         self.replace(&self.record_file(Section::Snapshots, here), &snapshot)?;

@@ -25,6 +25,9 @@ impl Backend<'_> {
         if let Some(id) = self.standing(Section::Snapshots, &request.name)? {
             return self.same_snapshot(&id, source);
         }
+        if !self.settings.satisfies(request.accessibility_requirements.as_ref()) {
+            return Err(Error::resource_exhausted("this pool cannot be reached from where the snapshot is wanted"));
+        }
         let volume = self.volume(source)?;
         self.check_contents_whole(&volume)?;
         let draft = match self.claim(Section::Snapshots, &request.name, None)? {
@@ -70,6 +73,7 @@ pub(super) fn record_of(volume: &VolumeRecord, id: &str, name: &str, created: Mo
         asked_bytes: volume.asked_bytes,
         file_system_bytes: volume.file_system_bytes,
         created,
+        topology: volume.topology.clone(),
         group: None,
     }
 }

@@ -255,4 +255,6 @@ fn capacity_is_what_the_pool_has_left() {
     assert_eq!(ask("west").available_capacity, 0);
     let volume = world.create(&create("pvc-1")).unwrap();
     assert_eq!(volume.accessible_topology, [pairs(&[("zone", "east")])]);
+    let snapshot = world.snapshot(&volume.volume_id, "s").unwrap();
+    assert_eq!(snapshot.accessible_topology, volume.accessible_topology);
 }

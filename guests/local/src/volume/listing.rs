@@ -3,7 +3,7 @@
 //! A page comes from the index, a single volume from its record. A listing looks for volumes that
 //! an operator has placed since, which costs one look at one folder.
 
-use drivebay_sdk::types::{VolumeCondition, VolumeStatus};
+use drivebay_sdk::types::{VolumeCondition, VolumeHealthEntry, VolumeStatus};
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
 use drivebay_sdk::{Result, listing};
 
@@ -22,8 +22,7 @@ impl Backend<'_> {
         let limit = limit(request.max_entries);
         let volumes = self.indexed_volumes(after, limit.saturating_add(1))?;
         let Cut { entries, next_token } = cut(volumes, limit, |volume| &volume.id);
-        // Looking into every image would make a page as slow as the pool; `get-volume` looks.
-        let entries = entries.iter().map(|volume| entry(volume, None)).collect();
+        let entries = entries.iter().map(|volume| entry(volume, self.condition_in_time(volume))).collect();
         Ok(ListVolumesResponse { entries, next_token })
     }
 
@@ -31,11 +30,20 @@ impl Backend<'_> {
     pub(crate) fn get_volume(&self, request: &GetVolumeRequest) -> Result<VolumeEntry> {
         let volume = self.volume(&request.volume_id)?;
         let ailments = self.ailments_of(&volume)?;
-        let condition = VolumeCondition {
-            abnormal: !ailments.is_empty(),
-            message: ailments.first().map_or("healthy", |ailment| ailment.message.as_str()).to_owned(),
-        };
-        Ok(entry(&volume, Some(condition)))
+        Ok(entry(&volume, Some(condition(&ailments))))
+    }
+
+    /// Older clients learn of the condition from listings alone. A page that takes too long goes without.
+    fn condition_in_time(&self, volume: &VolumeRecord) -> Option<VolumeCondition> {
+        let ailments = if self.is_out_of_time() { None } else { self.ailments_of(volume).ok() };
+        ailments.map(|ailments| condition(&ailments))
+    }
+}
+
+fn condition(ailments: &[VolumeHealthEntry]) -> VolumeCondition {
+    VolumeCondition {
+        abnormal: !ailments.is_empty(),
+        message: ailments.first().map_or("healthy", |ailment| ailment.message.as_str()).to_owned(),
     }
 }
 

@@ -6,7 +6,7 @@ use drivebay_sdk::Result;
 use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
 
 use super::fit;
-use super::wish::Options;
+use super::wish::{self, Options};
 use crate::backend::Backend;
 use crate::record::VolumeRecord;
 
@@ -33,10 +33,13 @@ fn objection(volume: &VolumeRecord, request: &ValidateVolumeCapabilitiesRequest)
     if options.reserve.is_some_and(|reserve| reserve != volume.reserve) {
         return Some("it has another value of reserve".to_owned());
     }
-    let differs =
-        |key: &str, value: &str| request.volume_context.iter().any(|(asked, wanted)| asked == key && wanted != value);
-    if let Some((key, value)) = volume.context().into_iter().find(|(key, value)| differs(key, value)) {
-        return Some(format!("its context says {key}={value}"));
+    let own = volume.context();
+    let given = wish::without_client_keys(&request.volume_context);
+    if let Some((key, value)) = given.iter().find(|pair| !own.contains(pair)) {
+        return Some(match own.iter().find(|(known, _)| known == key) {
+            Some((_, says)) => format!("its context says {key}={says}, not {value}"),
+            None => format!("its context has no {key}"),
+        });
     }
     fit::check_all(&volume.content, &request.volume_capabilities).err()
 }

@@ -13,6 +13,9 @@ use crate::record::{Kind, Reserve, Source};
 /// Keys that orchestrators add to parameters and contexts.
 const CLIENT_PREFIXES: [&str; 2] = ["csi.storage.k8s.io/", "storage.kubernetes.io/"];
 
+/// All keys of volumes' parameters and contexts.
+const ATTRIBUTES: [&str; 5] = [GROUP, "kind", "reserve", "capacity", "fs-type"];
+
 /// The parameter that names a volume group.
 const GROUP: &str = "group";
 
@@ -92,6 +95,17 @@ fn group(parameters: &StringMap) -> Result<Option<&str>> {
 /// Refuses every parameter that is not the client's own. For requests that have none.
 pub(crate) fn read_none(parameters: &StringMap) -> Result<()> {
     Parameters::new(&without_client_keys(parameters)).finish()
+}
+
+/// Refuses what is neither the client's own nor a parameter or an attribute of a volume: sidecars fill the parameters
+/// of upkeep with what the volume was made with, or with its context. Nothing follows from them.
+pub(crate) fn read_attributes(parameters: &StringMap) -> Result<()> {
+    let own = without_client_keys(parameters);
+    let mut own = Parameters::new(&own);
+    for key in ATTRIBUTES {
+        own.take(key);
+    }
+    own.finish()
 }
 
 /// What an ephemeral volume's context says: its options, and its size in bytes.
