@@ -26,6 +26,8 @@ pub struct Objects {
     pub volume: String,
     pub snapshot: String,
     pub group: String,
+    /// The snapshot that belongs to the group.
+    pub member: String,
     pub staging: String,
     pub target: String,
     pub capability: VolumeCapability,
@@ -242,7 +244,11 @@ pub fn calls() -> Vec<Call> {
             "GetVolumeGroupSnapshot",
             [],
             GroupControllerClient.get_volume_group_snapshot(|o| {
-                v1::GetVolumeGroupSnapshotRequest { group_snapshot_id: o.group, ..Default::default() }
+                v1::GetVolumeGroupSnapshotRequest {
+                    group_snapshot_id: o.group,
+                    snapshot_ids: vec![o.member],
+                    ..Default::default()
+                }
             })
         ),
         call!(

@@ -49,7 +49,8 @@ impl Site {
         let mut groups = GroupControllerClient::new(self.channel.clone());
         let cut = groups.create_volume_group_snapshot(requests::group_snapshot(&format!("g{round}"), &[&volume])).await;
         let cut = cut.unwrap().into_inner().group_snapshot.unwrap();
-        let mut snapshot = cut.snapshots[0].snapshot_id.clone();
+        let member = cut.snapshots[0].snapshot_id.clone();
+        let mut snapshot = member.clone();
         if !row.exclusive.contains(&"group") {
             let alone = client.create_snapshot(requests::snapshot(&format!("s{round}"), &volume)).await.unwrap();
             snapshot = alone.into_inner().snapshot.unwrap().snapshot_id;
@@ -59,6 +60,7 @@ impl Site {
             volume,
             snapshot,
             group: cut.group_snapshot_id,
+            member,
             staging: self.pool.made(&format!("staging-{round}")),
             target: self.pool.place(&format!("target-{round}")),
             capability,

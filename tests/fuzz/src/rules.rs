@@ -62,7 +62,7 @@ pub(crate) fn broken(message: &DynamicMessage) -> Option<String> {
 
 /// Rules of its message do not hold where it stands in this one.
 fn is_apart(message: &MessageDescriptor, field: &FieldDescriptor) -> bool {
-    facts(message.full_name(), field.name()).any(|fact| matches!(fact.rule, "gated" | "mode-only"))
+    facts(message.full_name(), field.name()).any(|fact| matches!(fact.rule, "gated" | "mode-only" | "open-mode"))
 }
 
 fn holds(message: &DynamicMessage, fact: &Fact) -> bool {
