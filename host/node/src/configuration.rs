@@ -31,7 +31,7 @@ pub(crate) struct Reach<'a> {
 pub(crate) struct Text {
     /// The file's name.
     name: String,
-    text: String,
+    words: String,
     doubt: Option<NodeError>,
 }
 
@@ -49,12 +49,12 @@ impl Text {
         let doubt = doubt(path, &place, &stat, reach).map_err(failed)?.map(|why| doubted(&name, &why));
         let mut text = String::new();
         file.take(LARGEST).read_to_string(&mut text).map_err(failed)?;
-        Ok(Self { name, text, doubt })
+        Ok(Self { name, words: text, doubt })
     }
 
     /// What stands there, whoever wrote it.
     pub(crate) fn says<T>(&self, read: fn(&str, &str) -> Result<T, String>) -> Result<T, NodeError> {
-        read(&self.name, &self.text).map_err(|mistakes| NodeError::new(ErrorCode::Invalid, mistakes))
+        read(&self.name, &self.words).map_err(|mistakes| NodeError::new(ErrorCode::Invalid, mistakes))
     }
 
     /// Refuses what somebody else than the operator may have written.

@@ -54,7 +54,7 @@ pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>) -> Plan {
     for visible in visible {
         add(&mut plan, visible);
     }
-    without_what_is_seen_anyway(plan)
+    without_what_is_seen_anyway(&plan)
 }
 
 fn add(plan: &mut Plan, visible: &Visible) {
@@ -103,7 +103,7 @@ fn bind(plan: &mut Plan, path: &Path, source: Source, how: Showing) {
 }
 
 /// Leaves out what lies in a directory that is shown, as it is to be shown.
-fn without_what_is_seen_anyway(plan: Plan) -> Plan {
+fn without_what_is_seen_anyway(plan: &Plan) -> Plan {
     let around = |path: &Path| {
         let mut directories = path.ancestors().skip(1);
         directories.find_map(|directory| match plan.get(directory) {
@@ -190,13 +190,11 @@ impl Way {
                     way.links.push(Link { path: here, target, is_last });
                 }
                 Ok(_endless) => return way,
-                Err(_no_link) => match look(&here) {
-                    Some(_) => at = here,
-                    None => {
-                        way.missing_in = ahead.is_empty().then_some(at);
-                        return way;
-                    }
-                },
+                Err(_no_link) if look(&here).is_some() => at = here,
+                Err(_nothing) => {
+                    way.missing_in = ahead.is_empty().then_some(at);
+                    return way;
+                }
             }
         }
         way.end = look(&at).map(|source| (at, source));

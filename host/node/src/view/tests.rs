@@ -162,7 +162,9 @@ fn what_is_mounted_later_below_a_shared_mount_is_shown_at_once_and_nothing_goes_
 
 /// A configuration for tests: a path a line.
 fn read(_name: &str, text: &str) -> Result<Vec<Visible>, String> {
-    Ok(text.lines().map(|line| Visible { path: PathBuf::from(line), how: Showing::Write }).collect())
+    let path =
+        |line: &str| line.starts_with('/').then(|| PathBuf::from(line)).ok_or_else(|| format!("no path: {line}"));
+    text.lines().map(|line| Ok(Visible { path: path(line)?, how: Showing::Write })).collect()
 }
 
 #[test]

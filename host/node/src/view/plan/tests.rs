@@ -9,6 +9,9 @@ const NOWHERE: Source = Source { mount: 1, device: (8, 1), inode: 1, is_director
 /// What is shown, what is wanted, what goes and what comes.
 type Row<'a> = (&'a [(&'a str, u64)], &'a [(&'a str, u64)], &'a [&'a str], &'a [&'a str]);
 
+/// What is to be seen, and what is planned for it.
+type Case<'a> = (Vec<Visible>, &'a [(&'a str, &'a str)]);
+
 fn shown(path: &Path, how: Showing) -> Visible {
     Visible { path: path.to_owned(), how }
 }
@@ -42,7 +45,7 @@ fn what_is_named_is_planned_where_it_is() {
     symlink("releases/1", root.join("present")).unwrap();
     symlink("../releases/1/b.wasm", root.join("vendor/b.wasm")).unwrap();
     let at = |name: &str, how| shown(&root.join(name), how);
-    let cases: [(Vec<Visible>, &[(&str, &str)]); 10] = [
+    let cases: [Case<'_>; 10] = [
         (vec![at("pool", Showing::Write)], &[("pool", "write")]),
         (vec![at("pool", Showing::Read), at("absent", Showing::Read)], &[("pool", "read")]),
         (vec![at("made/for/sockets", Showing::Own)], &[("made/for/sockets", "write")]),
