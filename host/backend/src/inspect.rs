@@ -100,11 +100,11 @@ async fn look(
     let config = Arc::new(config);
     let signed = loader::admit(&config, &seen.digest).await;
     let loader = Loader::new(&config.limits)?;
-    let loaded = progress::told(&config.name, loader.load(bytes, seen.digest.clone(), None)).await?;
-    seen.shape = Some(loaded.shape);
+    let read = progress::told(&config.name, loader.load(bytes, seen.digest.clone(), None)).await?;
+    seen.shape = Some(read.shape);
     // In the order of serving; what is in a component is told in any case.
     let signed = signed?;
-    let program = loaded.linked?;
+    let program = read.linked?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;

@@ -72,7 +72,7 @@ fn quoted(value: impl std::fmt::Display) -> String {
 /// In the largest unit that holds it whole.
 fn bytes(number: u64) -> String {
     let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let whole = units.into_iter().find(|(_, shift)| number > 0 && number % (1 << shift) == 0);
+    let whole = units.into_iter().find(|(_, shift)| number > 0 && number.is_multiple_of(1 << shift));
     whole.map_or_else(|| number.to_string(), |(unit, shift)| quoted(format!("{}{unit}", number >> shift)))
 }
 
