@@ -30,7 +30,7 @@ fn methods() -> Vec<(&'static str, &'static str, &'static str, Json)> {
     let capabilities = json!({ "volumeCapabilities": [capability] });
     let staged = with(&capable, json!({ "stagingTargetPath": "/nowhere/staging" }));
     let snapshot = json!({ "snapshotId": "snap-s" });
-    let group = json!({ "groupSnapshotId": "group-g" });
+    let group = json!({ "groupSnapshotId": "group-g", "snapshotIds": ["snap-member"] });
     vec![
         ("Controller.CreateVolume", "create-volume", "n", with(&capabilities, json!({ "name": "n" }))),
         ("Controller.DeleteVolume", "delete-volume", "vol-v", volume.clone()),

@@ -67,7 +67,6 @@ pub(super) async fn stage(
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
-    look_for_directories(&config, &look, &facts).await?;
     warn_of_http(&config, &program);
     check_claim(signed, &facts)?;
     try_out(&look, &program, &own, trust).await?;
@@ -210,7 +209,7 @@ fn check_pin(config: &BackendConfig, digest: &str) -> Result<(), Refused> {
 }
 
 async fn facts(
-    config: &BackendConfig,
+    config: &Arc<BackendConfig>,
     around: &Arc<Surroundings>,
     program: &Program,
     own: &OwnExports,
@@ -221,6 +220,7 @@ async fn facts(
     check_types(&mut live, exports)?;
     let said = answered(&around.log, "describe", own.describe(&mut live).await)?;
     let facts = Facts::new(said, exports.present().collect(), given)?;
+    look_for_directories(config, around, &facts).await?;
     let mut live = ask(around, program, "get-node").await?;
     let said = own.get_node(&mut live).await.map_err(|fault| Refused::Fault { call: "get-node", fault })?;
     match said {
