@@ -62,7 +62,7 @@ pub struct Client {
     pub volumes: BTreeMap<String, Volume>,
     /// By name: the id and the source.
     snapshots: BTreeMap<String, (String, String)>,
-    cuts: BTreeMap<String, (String, usize)>,
+    cuts: BTreeMap<String, (String, Vec<String>)>,
     groups: BTreeMap<String, Group>,
     gone: BTreeSet<String>,
     fenced: bool,
@@ -208,7 +208,7 @@ impl Client {
 
     /// As many snapshots as there are in its cuts.
     pub fn cut_members(&self) -> usize {
-        self.cuts.values().map(|(_, members)| members).sum()
+        self.cuts.values().map(|(_, members)| members.len()).sum()
     }
 
     /// Takes its replication to its end.

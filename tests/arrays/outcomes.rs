@@ -95,7 +95,8 @@ async fn sets_despite(site: &Site, kind: &str, volume: &str) {
     let (cuts, place) = ("csi.v1.GroupController", "/v1/group-snapshots");
     let cut = json!({ "name": "c", "sourceVolumeIds": [volume] });
     let cut = site.despite([kind, "POST", place], &format!("{cuts}/CreateVolumeGroupSnapshot"), cut).await;
-    let one = json!({ "groupSnapshotId": cut["groupSnapshot"]["groupSnapshotId"] });
+    let (id, member) = (&cut["groupSnapshot"]["groupSnapshotId"], &cut["groupSnapshot"]["snapshots"][0]["snapshotId"]);
+    let one = json!({ "groupSnapshotId": id, "snapshotIds": [member] });
     site.despite([kind, "DELETE", place], &format!("{cuts}/DeleteVolumeGroupSnapshot"), one).await;
 
     let place = "/v1/groups";

@@ -101,7 +101,8 @@ async fn snapshots(life: &mut Life, volume: &str) {
     life.call("csi.v1.SnapshotMetadata/GetMetadataDelta", both).await;
     let cut = json!({ "name": "g", "sourceVolumeIds": [volume] });
     let cut = life.change(&format!("{CUTS}/CreateVolumeGroupSnapshot"), cut).await;
-    let cut = json!({ "groupSnapshotId": cut["groupSnapshot"]["groupSnapshotId"] });
+    let (id, member) = (&cut["groupSnapshot"]["groupSnapshotId"], &cut["groupSnapshot"]["snapshots"][0]["snapshotId"]);
+    let cut = json!({ "groupSnapshotId": id, "snapshotIds": [member] });
     life.call(&format!("{CUTS}/GetVolumeGroupSnapshot"), cut.clone()).await;
     life.change(&format!("{CUTS}/DeleteVolumeGroupSnapshot"), cut).await;
     for id in ids {

@@ -149,7 +149,7 @@ fn text(value: &Json) -> String {
 }
 
 /// The controller's part of a life, to the moment when it is used.
-async fn begins(run: &mut Run) -> (String, String, String) {
+async fn begins(run: &mut Run) -> (String, String, Json) {
     let odd = json!({ "name": "odd", "volumeCapabilities": [capable("c4n4ry~flag")], "parameters": { "kind": "odd" } });
     run.fails("Controller.CreateVolume", odd).await;
     let volume = run.volume("v", Json::Null).await;
@@ -179,8 +179,10 @@ async fn begins(run: &mut Run) -> (String, String, String) {
     run.call("Controller.ListSnapshots", json!({})).await;
     let members = json!({ "name": "g", "sourceVolumeIds": [volume] });
     let group = run.call("GroupController.CreateVolumeGroupSnapshot", members).await;
-    let group = text(&group["groupSnapshot"]["groupSnapshotId"]);
-    run.call("GroupController.GetVolumeGroupSnapshot", json!({ "groupSnapshotId": group })).await;
+    let (id, member) =
+        (&group["groupSnapshot"]["groupSnapshotId"], &group["groupSnapshot"]["snapshots"][0]["snapshotId"]);
+    let group = json!({ "groupSnapshotId": id, "snapshotIds": [member] });
+    run.call("GroupController.GetVolumeGroupSnapshot", group.clone()).await;
     run.call("SnapshotMetadata.GetMetadataAllocated", json!({ "snapshotId": snapshot })).await;
     let both = json!({ "baseSnapshotId": snapshot, "targetSnapshotId": snapshot });
     run.call("SnapshotMetadata.GetMetadataDelta", both).await;
@@ -243,10 +245,10 @@ async fn is_used(run: &mut Run, volume: &str, snapshot: &str) {
     run.call("Node.NodeUnstageVolume", json!({ "volumeId": volume, "stagingTargetPath": staging })).await;
 }
 
-async fn ends(run: &mut Run, volume: &str, snapshot: &str, group: &str) {
+async fn ends(run: &mut Run, volume: &str, snapshot: &str, group: Json) {
     run.fails("Controller.DeleteVolume", json!({ "volumeId": volume })).await;
     run.call("Controller.ControllerUnpublishVolume", json!({ "volumeId": volume, "nodeId": "n1" })).await;
-    run.call("GroupController.DeleteVolumeGroupSnapshot", json!({ "groupSnapshotId": group })).await;
+    run.call("GroupController.DeleteVolumeGroupSnapshot", group).await;
     run.call("Controller.DeleteSnapshot", json!({ "snapshotId": snapshot })).await;
     run.call("Controller.DeleteVolume", json!({ "volumeId": volume })).await;
 }
@@ -283,7 +285,7 @@ async fn a_life(format: &'static str) {
     for file in kept.into_iter().filter(|file| !file.ends_with("image")) {
         assert_clean(&file.display().to_string(), &std::fs::read(&file).unwrap_or_default());
     }
-    ends(&mut run, &volume, &snapshot, &group).await;
+    ends(&mut run, &volume, &snapshot, group).await;
     run.host.stop().await;
 
     assert!(run.count > 150 && run.statuses > 25, "{} canaries, {} failures", run.count, run.statuses);

@@ -74,12 +74,13 @@ impl Client {
         assert_eq!(made["snapshots"].as_array().unwrap().len(), ids.len(), "{name}");
         let truth = self.a.array.object("group snapshot", &id).await;
         assert_eq!(truth["snapshots"].as_array().unwrap().len(), ids.len(), "{name}");
-        self.cuts.insert(name, (id, ids.len()));
+        let members = made["snapshots"].as_array().unwrap().iter().map(|member| text(&member["snapshotId"]));
+        self.cuts.insert(name, (id, members.collect()));
     }
 
     pub(super) async fn drop_cut(&mut self) {
-        let Some((name, (id, _))) = self.cuts.pop_first() else { return };
-        let request = json!({ "groupSnapshotId": id });
+        let Some((name, (id, members))) = self.cuts.pop_first() else { return };
+        let request = json!({ "groupSnapshotId": id, "snapshotIds": members });
         self.addons("csi.v1.GroupController/DeleteVolumeGroupSnapshot", request).await.unwrap();
         assert!(self.a.array.object("group snapshot", &id).await.is_null(), "{name} is still there");
     }
