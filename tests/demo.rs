@@ -8,6 +8,8 @@ use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
 use tokio::process::{Child, Command};
 
+use crate::support::PATIENCE;
+
 fn demo(directory: &Path, more: &[&str]) -> Child {
     let mut command = Command::new(env!("CARGO_BIN_EXE_drivebay"));
     command.args(["demo", "--dir"]).arg(directory).args(more).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -78,11 +80,9 @@ async fn what_it_invites_to_works() {
     let mut child = demo(directory.path(), &["--no-walk"]);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     let mut said = Vec::new();
-    while let Some(line) = lines.next_line().await.unwrap() {
-        said.push(line);
-        if said.last().is_some_and(|line| line.contains("drivebay config")) {
-            break;
-        }
+    while !said.last().is_some_and(|line: &String| line.contains("drivebay config")) {
+        let line = tokio::time::timeout(PATIENCE, lines.next_line()).await;
+        said.push(line.unwrap_or_else(|_| panic!("it says no more: {said:?}")).unwrap().expect("it serves"));
     }
     let admin = said.iter().find_map(|line| line.trim().strip_prefix("export DRIVEBAY_ADMIN=")).unwrap();
     for command in ["status", "history", "reload", "rollback"] {
