@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
+use std::time::Instant;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader};
@@ -89,8 +90,15 @@ async fn what_it_invites_to_works() {
         let line =
             said.iter().find_map(|line| line.trim().strip_prefix("drivebay ").filter(|l| l.starts_with(command)));
         let words: Vec<_> = line.unwrap_or_else(|| panic!("{command}: {said:?}")).split(' ').collect();
-        let mut program = Command::new(env!("CARGO_BIN_EXE_drivebay"));
-        let output = program.args(&words).env("DRIVEBAY_ADMIN", admin).output().await.unwrap();
+        let begun = Instant::now();
+        let output = loop {
+            let mut program = Command::new(env!("CARGO_BIN_EXE_drivebay"));
+            let output = program.args(&words).env("DRIVEBAY_ADMIN", admin).output().await.unwrap();
+            // It may still be recovering from its start, which is no state to be well in.
+            if output.status.success() || command != "status" || begun.elapsed() > PATIENCE {
+                break output;
+            }
+        };
         assert!(output.status.success(), "{words:?}: {output:?}");
     }
     kill_process(Pid::from_raw(child.id().unwrap().try_into().unwrap()).unwrap(), Signal::TERM).unwrap();
