@@ -4,6 +4,8 @@
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
+use tonic::Code;
+
 use super::ask::{AGAIN, Ask};
 use super::replication::resynced;
 use super::rules;
@@ -61,18 +63,27 @@ fn needs_cut(t: Trial<'_>) -> Outcome {
     Err(Stop::Skip("--with gives no replication.cut and replication.mend".to_owned()))
 }
 
-/// Both sides are primary: B by force, while nothing is heard of A.
-async fn split(t: Trial<'_>) -> Result<(Ask, Cut<'_>), Stop> {
+/// A pair whose copy is whole, so that it can be promoted when nothing comes any more.
+async fn whole_pair(t: Trial<'_>) -> Result<(Ask, Ask), Stop> {
     needs_cut(t)?;
     let (here, copy) = pair(t).await?;
+    let told = t.patient(here.info(), &[Code::NotFound, Code::Aborted, Code::Unavailable]).await;
+    if told.is_ok() {
+        return Ok((here, copy));
+    }
+    Err(Stop::Skip("no transfer was told to be complete within the patience".to_owned()))
+}
+
+/// Both sides are primary: B by force, while nothing is heard of A.
+async fn split(t: Trial<'_>) -> Result<(Ask, Cut<'_>), Stop> {
+    let (here, copy) = whole_pair(t).await?;
     let cut = Cut::new(t)?;
     t.b().patient(copy.forced().promote(), AGAIN).await.given()?;
     Ok((here, cut))
 }
 
 async fn goes_on_alone(t: Trial<'_>) -> Outcome {
-    needs_cut(t)?;
-    let (_, copy) = pair(t).await?;
+    let (_, copy) = whole_pair(t).await?;
     let cut = Cut::new(t)?;
     t.patient(t.new_volume(), AGAIN).await.ok()?;
     t.b().patient(copy.forced().promote(), AGAIN).await.ok()?;

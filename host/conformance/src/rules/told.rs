@@ -7,6 +7,7 @@ use tonic::Code;
 use super::groups::NO_SUCH;
 use super::rules;
 use crate::trial::{Outcome, PAGES, Stop, Trial, mount};
+use crate::wire::Words;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
 use crate::wire::proto::csi::v1::volume_capability::MountVolume;
@@ -49,30 +50,39 @@ async fn room_for_parameters(t: Trial<'_>) -> Outcome {
     no_room(t, volume).await
 }
 
+/// Contexts that are not this one: one that says otherwise, and one that says more.
+fn others(own: &Words) -> Vec<Words> {
+    let mut changed = own.clone();
+    let mut longer = own.clone();
+    longer.insert("drivebay.conform/no-such-context".to_owned(), "1".to_owned());
+    match changed.values_mut().next() {
+        Some(value) => value.push_str("-of-another"),
+        None => return vec![longer],
+    }
+    vec![changed, longer]
+}
+
 async fn other_context(t: Trial<'_>) -> Outcome {
-    const NO_SUCH_KEY: &str = "drivebay.conform/no-such-context";
     t.needs(Controller::CreateDeleteVolume)?;
     let made = t.new_volume();
     let volume = t.volume_of(made.clone()).await?;
-    let mut volume_context = volume.volume_context;
-    match volume_context.values_mut().next() {
-        Some(value) => value.push_str("-of-another"),
-        None => drop(volume_context.insert(NO_SUCH_KEY.to_owned(), "1".to_owned())),
+    for volume_context in others(&volume.volume_context) {
+        let question = v1::ValidateVolumeCapabilitiesRequest {
+            volume_id: volume.volume_id.clone(),
+            volume_context: volume_context.clone(),
+            volume_capabilities: made.volume_capabilities.clone(),
+            parameters: made.parameters.clone(),
+            ..Default::default()
+        };
+        let answer = t.patient(question, &[Code::Aborted]).await;
+        if !answer.is_ok() {
+            continue;
+        }
+        let got = answer.ok()?;
+        let confirmed = got.confirmed.as_ref().is_some_and(|it| it.volume_context == volume_context);
+        got.check(!confirmed, "the context is confirmed, and it is not the volume's")?;
     }
-    let question = v1::ValidateVolumeCapabilitiesRequest {
-        volume_id: volume.volume_id,
-        volume_context: volume_context.clone(),
-        volume_capabilities: made.volume_capabilities,
-        parameters: made.parameters,
-        ..Default::default()
-    };
-    let answer = t.patient(question, &[Code::Aborted]).await;
-    if !answer.is_ok() {
-        return Ok(());
-    }
-    let got = answer.ok()?;
-    let confirmed = got.confirmed.as_ref().is_some_and(|it| it.volume_context == volume_context);
-    got.check(!confirmed, "the context is confirmed, and it is not the volume's")
+    Ok(())
 }
 
 /// Reads page after page, and between two of them deletes the volume that was shown last, if it is one of these, or any
