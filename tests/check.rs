@@ -190,13 +190,14 @@ impl Broken {
              [backend.grants]\n{grants}\n"
         );
         let file = root.join("host.toml");
-        std::fs::write(&file, self.named(&text, root)).unwrap();
+        std::fs::write(&file, named(&text, root)).unwrap();
         file
     }
+}
 
-    fn named(&self, text: &str, root: &Path) -> String {
-        text.replace("ROOT", root.to_str().unwrap()).replace("ZEROS", &"0".repeat(64))
-    }
+/// The text with the names of this run.
+fn named(text: &str, root: &Path) -> String {
+    text.replace("ROOT", root.to_str().unwrap()).replace("ZEROS", &"0".repeat(64))
 }
 
 /// Whoever has checked a configuration knows what serving it would say, in the same words.
@@ -205,7 +206,7 @@ async fn what_serving_refuses_checking_finds() {
     let check = async |case: &Broken| {
         let root = tempfile::tempdir().unwrap();
         let file = case.write(root.path());
-        let words = case.named(case.words, root.path());
+        let words = named(case.words, root.path());
         for (command, codes) in [(&["check"][..], [1, 1]), (&["serve", "--config"], [1, 2])] {
             let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_drivebay"))
                 .args(command)

@@ -65,6 +65,6 @@ pub mod parameters;
 pub mod types;
 
 pub use error::{Error, ErrorCode, Reason, Result};
-pub use ids::new_id;
 pub use host::{config, context, files, http, log, mounts, state};
+pub use ids::new_id;
 pub use interfaces::*;
