@@ -29,15 +29,16 @@ impl Gate {
     /// Stands before the real program of this name.
     pub fn before(program: &str) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let path = |name: &str| directory.path().join(name);
+        // All of it in the directory of programs, which the host sees.
+        let bin = directory.path().join("bin");
+        std::fs::create_dir(&bin).unwrap();
+        let path = |name: &str| bin.join(name);
         for name in ["entered", "gate"] {
             run("mkfifo", &[path(name).to_str().unwrap()]);
         }
-        let script =
-            SCRIPT.replace("DIR", directory.path().to_str().unwrap()).replace("REAL", real(program).to_str().unwrap());
-        std::fs::create_dir(path("bin")).unwrap();
-        std::fs::write(path("bin").join(program), script).unwrap();
-        std::fs::set_permissions(path("bin").join(program), Permissions::from_mode(0o755)).unwrap();
+        let script = SCRIPT.replace("DIR", bin.to_str().unwrap()).replace("REAL", real(program).to_str().unwrap());
+        std::fs::write(path(program), script).unwrap();
+        std::fs::set_permissions(path(program), Permissions::from_mode(0o755)).unwrap();
         // Open at both ends, so that neither side finds the other one missing.
         let mut both = pipe::OpenOptions::new();
         let both = both.read_write(true);
