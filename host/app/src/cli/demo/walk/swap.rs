@@ -64,12 +64,12 @@ impl Walk<'_> {
         let swapping = async {
             seen.more(AROUND).await;
             let before = seen.calls();
-            let asked = admin.reload(ReloadRequest {
+            let asked = admin.reload(futures_util::stream::iter([ReloadRequest {
                 name: self.place.first.name.to_owned(),
                 component: self.place.next.display().to_string(),
                 wait: true,
                 ..Default::default()
-            });
+            }]));
             let swapped = swapped(asked).await;
             let during = seen.calls() - before;
             seen.more(AROUND).await;
