@@ -11,7 +11,7 @@ use crate::lifecycle::{Candidate, Number, Why};
 use crate::loader::{self, Staging, Trust};
 use crate::refused::Refused;
 use crate::{Generation, environment};
-use drivebay_policy::{BackendConfig, ComponentSource};
+use drivebay_policy::{BackendConfig, ComponentSource, DirectoryGrant};
 use drivebay_sandbox::lane::Movable;
 use drivebay_sandbox::loading::Loader;
 use drivebay_sandbox::store::View;
@@ -82,12 +82,13 @@ impl Driver {
                          component is loaded; restart the host";
             return Err(Refused::Surroundings(words.to_owned()));
         }
-        // First, so that a directory that is not there is said to be that.
         self.open_files.allow(environment::most_open(config));
         let files = environment::files(config, &self.jobs, &self.open_files)?;
         let in_force = self.environment.in_force.as_ref();
         let given_up = |path: &Path| in_force.is_some_and(|it| !it.allows_writing(path));
-        if let Some(grant) = config.grants.directories.iter().find(|grant| grant.write && given_up(&grant.host)) {
+        // One that is not there is said to be that, once it is known who needs it.
+        let is_closed = |grant: &&DirectoryGrant| grant.write && given_up(&grant.host) && grant.host.exists();
+        if let Some(grant) = config.grants.directories.iter().find(is_closed) {
             let words = format!(
                 "{} is granted for writing, and the host has given up writing there when it started; restart the host",
                 grant.host.display()
