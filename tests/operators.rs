@@ -80,8 +80,8 @@ async fn places_that_cannot_be_used() {
     cannot_start(&file.join("state"), &socket, &pool.path(), &["state directory", "file/state"]).await;
     cannot_start(Path::new("/proc/state"), &socket, &pool.path(), &["state directory", "/proc/state"]).await;
     cannot_start(&file, &socket, &pool.path(), &["state directory"]).await;
-    cannot_start(&state, &socket, &file, &["/pool", "granted directory"]).await;
-    cannot_start(&state, &socket, Path::new("/nowhere/pool"), &["/pool", "granted directory"]).await;
+    cannot_start(&state, &socket, &file, &["grants.directories", "/file: this is no directory"]).await;
+    cannot_start(&state, &socket, Path::new("/nowhere/pool"), &["/nowhere/pool", "make the directory"]).await;
     let other = Pool::plain();
     let host = TestHost::start(Guest::LOCAL, Options::default().pool(&other.path(), Node::Withheld)).await;
     cannot_start(&host.state(), &socket, &pool.path(), &["in use", "state directory of its own"]).await;

@@ -43,7 +43,8 @@ struct Run {
 
 impl Run {
     async fn new(format: &'static str) -> Self {
-        let (pool, programs) = (Pool::on("xfs", 1024), Programs::new());
+        let pool = Pool::on("xfs", 1024);
+        let programs = Programs::new(&pool.path());
         let right = format!("{STEM}the-right-one");
         let link = pool.made("link");
         let options = Options::default().pool_and_link(&pool.path(), link.as_ref(), Node::Granted);

@@ -3,7 +3,7 @@
 
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD_NO_PAD, URL_SAFE_NO_PAD};
@@ -45,6 +45,7 @@ pub fn assert_clean(what: &str, bytes: &[u8]) {
 /// and by whom. It is on the `PATH` of the host and of its helper.
 pub struct Programs {
     directory: TempDir,
+    record: PathBuf,
 }
 
 impl Programs {
@@ -63,9 +64,10 @@ impl Programs {
         "mount",
     ];
 
-    pub fn new() -> Self {
+    /// `place`: where those that the host starts may write, too.
+    pub fn new(place: &Path) -> Self {
         let directory = tempfile::tempdir().unwrap();
-        let record = directory.path().join("record");
+        let record = place.join("programs");
         std::fs::create_dir(directory.path().join("bin")).unwrap();
         let places = ["/usr/sbin", "/sbin", "/usr/bin", "/bin"].map(Path::new);
         for program in Self::ALL {
@@ -82,7 +84,7 @@ impl Programs {
             std::fs::write(&path, script).unwrap();
             std::fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
         }
-        Self { directory }
+        Self { directory, record }
     }
 
     pub fn path(&self) -> String {
@@ -90,7 +92,7 @@ impl Programs {
     }
 
     pub fn record(&self) -> Vec<u8> {
-        std::fs::read(self.directory.path().join("record")).unwrap()
+        std::fs::read(&self.record).unwrap()
     }
 }
 

@@ -71,7 +71,9 @@ async fn a_canary_that_traps_is_taken_away() {
     for n in 0..OBJECTS {
         assert_eq!(serving(&host, &format!("after-{n}-3")).await, version(1));
     }
-    host.refused(&["reload", "under-test", "--wait"], "rolled-back").await;
+    host.refused(&["reload", "under-test", "--wait", "--component", &file], "rolled-back").await;
+    // The configured file counts again.
+    assert!(host.told(&["reload", "under-test", "--wait"]).await.contains("serves already"));
 }
 
 #[tokio::test]

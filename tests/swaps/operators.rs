@@ -152,7 +152,8 @@ async fn a_component_that_is_refused_does_not_stick() {
     let elsewhere = Shelf::with(&tester(2, "prob"));
     let other = elsewhere.file().display().to_string();
     host.refused(&["reload", "under-test", "--wait", "--component", &other], "probe-failed").await;
-    host.refused(&["reload", "under-test", "--wait", "--component", "/nowhere.wasm"], "unreadable").await;
+    let (code, words) = host.operate(&["reload", "under-test", "--wait", "--component", "/nowhere.wasm"]).await;
+    assert!(code == 1 && words.contains("/nowhere.wasm: No such file"), "{words}");
     assert!(host.told(&["reload", "under-test", "--wait"]).await.contains("serves already"), "the configured file");
     shelf.replace(&tester(3, "good"));
     swapped(&host, 2).await;

@@ -59,20 +59,36 @@ impl volumes::Guest for Minimal {
     fn validate_volume_capabilities(
         request: volumes::ValidateVolumeCapabilitiesRequest,
     ) -> Result<volumes::Verdict, Error> {
-        if records::exists(&request.volume_id)? {
+        let Some(record) = records::find(&request.volume_id)? else {
+            return Err(error(ErrorCode::NotFound, format!("there is no volume {}", request.volume_id)));
+        };
+        if request.volume_context.is_empty() || is_context(&request.volume_context, &record) {
             return Ok(volumes::Verdict::Supported);
         }
-        let message = format!("there is no volume {}", request.volume_id);
-        Err(error(ErrorCode::NotFound, message))
+        Ok(volumes::Verdict::Unsupported("the volume has another context".to_owned()))
     }
 }
 
+const LANGUAGE: (&str, &str) = ("language", "rust");
+/// What the keys of a volume's context begin with that hold its parameters.
+const PARAMETER: &str = "parameter.";
+
+/// Whether this is what CreateVolume said of the volume.
+fn is_context(context: &StringMap, record: &Record) -> bool {
+    let (parameters, others): (StringMap, StringMap) =
+        context.iter().cloned().partition(|(key, _)| key.starts_with(PARAMETER));
+    let bare = |(key, value): (String, String)| (key.strip_prefix(PARAMETER).unwrap_or_default().to_owned(), value);
+    let parameters: StringMap = parameters.into_iter().map(bare).collect();
+    let others: Vec<_> = others.iter().map(|(key, value)| (key.as_str(), value.as_str())).collect();
+    others == [LANGUAGE] && records::fingerprint(&parameters) == record.parameters
+}
+
 fn volume(record: Record, parameters: &StringMap) -> Volume {
-    let given = parameters.iter().map(|(key, value)| (format!("parameter.{key}"), value.clone()));
+    let given = parameters.iter().map(|(key, value)| (format!("{PARAMETER}{key}"), value.clone()));
     Volume {
         capacity_bytes: record.capacity_bytes,
         volume_id: record.volume_id,
-        volume_context: std::iter::once(("language".to_owned(), "rust".to_owned())).chain(given).collect(),
+        volume_context: std::iter::once((LANGUAGE.0.to_owned(), LANGUAGE.1.to_owned())).chain(given).collect(),
         content_source: None,
         accessible_topology: Vec::new(),
     }

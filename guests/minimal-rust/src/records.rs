@@ -67,9 +67,13 @@ pub(crate) fn delete(volume_id: &str) -> Result<(), Error> {
     Err(crowded())
 }
 
-/// Whether there is a volume of this id.
-pub(crate) fn exists(volume_id: &str) -> Result<bool, Error> {
-    Ok(read(&format!("id/{volume_id}"))?.is_some())
+/// The volume of this id; none: there is none.
+pub(crate) fn find(volume_id: &str) -> Result<Option<Record>, Error> {
+    let Some(name) = read(&format!("id/{volume_id}"))? else {
+        return Ok(None);
+    };
+    let key = format!("volume/{name}");
+    read(&key)?.map(|found| parse(&found).ok_or_else(|| damaged(&key))).transpose()
 }
 
 /// 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.

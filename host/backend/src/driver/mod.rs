@@ -23,7 +23,6 @@ use self::keep::Keep;
 use super::aside::Shadow;
 use super::gate::{Refusal, RefusalId};
 use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, Phase, Recipe, Terms, Ticket, Why};
-use super::loader::Trust;
 use super::refused::Refused;
 use super::schedule::millis;
 use super::watch::Watch;
@@ -389,13 +388,4 @@ impl Driver {
 
 fn terms(config: &BackendConfig) -> Terms {
     Terms { drain: millis(config.drain), trial: millis(config.trial) }
-}
-
-/// What is asked of a candidate before it may serve.
-const fn trust(why: Why, is_known: bool, serves: bool) -> Trust {
-    match (why, is_known, serves) {
-        (Why::LastGood, ..) | (Why::Start, true, _) => Trust::Known,
-        (_, _, false) => Trust::First,
-        (..) => Trust::Nothing,
-    }
 }

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::{Driver, Held, Message, keep, trust};
+use super::{Driver, Held, Message, keep};
 use crate::component::Component;
 use crate::gate::{Refusal, RefusalId};
 use crate::lifecycle::{Candidate, Number, Why};
@@ -130,4 +130,13 @@ async fn make(
     let lane = Arc::clone(&staging.around.lane);
     let generation = Movable::new(&lane, loader::stage(Arc::clone(config), staging, component.clone())).await;
     Ok((generation.map_err(|refused| refused.refusal())?, component))
+}
+
+/// What is asked of a candidate before it may serve.
+const fn trust(why: Why, is_known: bool, serves: bool) -> Trust {
+    match (why, is_known, serves) {
+        (Why::LastGood, ..) | (Why::Start, true, _) => Trust::Known,
+        (_, _, false) => Trust::First,
+        (..) => Trust::Nothing,
+    }
 }

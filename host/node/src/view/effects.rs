@@ -139,6 +139,14 @@ pub(super) fn make_point(root: &OwnedFd, path: &Path, is_directory: bool) -> Res
     openat2(root, below, flags, Mode::from_raw_mode(0o444), PLAIN).map(drop)
 }
 
+/// Takes away what a mount was attached to, unless something else is in it.
+pub(super) fn remove_point(root: &OwnedFd, path: &Path) {
+    let Ok(below) = below(path) else { return };
+    if unlinkat(root, below, AtFlags::REMOVEDIR) == Err(Errno::NOTDIR) {
+        let _ = unlinkat(root, below, AtFlags::empty());
+    }
+}
+
 /// Makes directories, each with all above it.
 pub(super) fn make_directories(root: &OwnedFd, below: &Path) -> Result<()> {
     let mut made = PathBuf::new();

@@ -13,6 +13,7 @@ mod effects;
 mod plan;
 mod showroom;
 mod system;
+mod watch;
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};
@@ -116,10 +117,15 @@ impl View {
                 Err(errno) => refused.push(format!("{}: {errno}", path.display())),
             }
         }
+        let gone = go.clone();
         let changed = effects::change(self.made.namespace.as_fd(), go, come);
         for (path, errno) in changed.map_err(|errno| NodeError::system("entering a mount namespace", errno))? {
             self.shown.remove(&path);
             refused.push(format!("{}: {errno}", path.display()));
+        }
+        // What is not there outside is not there inside: an empty directory would be taken for it.
+        for path in gone.iter().filter(|path| !self.shown.contains_key(*path)) {
+            effects::remove_point(&self.made.root, path);
         }
         Ok(refused)
     }
@@ -134,6 +140,11 @@ impl View {
             process::log(&failed_to_show(&refused).message);
         }
         self.said = refused;
+    }
+
+    /// Where what is to be seen stands, and the links that lead there.
+    pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
+        self.shown.keys().map(PathBuf::as_path).chain(self.visible.iter().map(|visible| visible.path.as_path()))
     }
 
     /// Whether this was ever to be seen.

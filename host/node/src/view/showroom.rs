@@ -15,13 +15,15 @@ use std::time::Duration;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::View;
+use super::watch::Watch;
 use crate::configuration::{Reach, Text};
 use crate::error::{ErrorCode, NodeError};
 use crate::visible::{ReadVisible, Visible};
 
 /// The kernel's list of mounts, which tells when it changes.
 const MOUNTS: &str = "/proc/self/mountinfo";
-/// How often it is looked for files that took the place of others; of mounts the kernel tells.
+/// How often it is looked for what took the place of something; of mounts, and of names in the same directory, the kernel
+/// tells.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
 /// How long the host waits for what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
@@ -94,10 +96,17 @@ impl Showroom {
     }
 
     fn follow(&self, mounts: &File) {
+        // Without it, what is moved is found by looking.
+        let names = Watch::new().ok();
         loop {
-            let mut changes = [PollFd::new(mounts, PollFlags::PRI)];
+            if let (Some(view), Some(names)) = (&*self.lock(), &names) {
+                names.cover(view.places());
+            }
+            let mut changes = vec![PollFd::new(mounts, PollFlags::PRI)];
+            changes.extend(names.as_ref().map(|names| PollFd::new(names, PollFlags::IN)));
             // Whatever it says, a look does no harm.
             let _ = poll(&mut changes, Some(&LOOK_EVERY));
+            names.iter().for_each(Watch::forget);
             if let Some(view) = &mut *self.lock() {
                 view.follow();
             }
