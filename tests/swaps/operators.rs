@@ -9,6 +9,7 @@ use tonic::Code;
 use serde_json::json;
 
 use super::*;
+use crate::support::shelf::replace;
 use crate::support::{expect, refused};
 
 #[tokio::test]
@@ -164,10 +165,12 @@ async fn a_component_that_is_refused_does_not_stick() {
     shelf.replace(&tester(4, "good"));
     swapped(&host, 3).await;
     // One that serves sticks, whatever is refused after it.
-    let good = Shelf::with(&tester(5, "good"));
-    host.told(&["reload", "under-test", "--wait", "--component", &good.file().display().to_string()]).await;
+    // Beside the configured file: where the host sees it, its changes are followed.
+    let good = shelf.beside("good.wasm");
+    std::fs::write(&good, tester(5, "good")).unwrap();
+    host.told(&["reload", "under-test", "--wait", "--component", &good.display().to_string()]).await;
     host.refused(&["reload", "under-test", "--wait", "--component", &other], "probe-failed").await;
-    good.replace(&tester(6, "good"));
+    replace(&good, &tester(6, "good"));
     swapped(&host, 5).await;
     assert_eq!(serving(&host, "b").await, version(6));
 }

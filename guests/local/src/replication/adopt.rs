@@ -24,7 +24,7 @@ impl Backend<'_> {
                 continue;
             }
             let adopted = match self.told_by(&site, &uid)? {
-                Told::Role(told) if told.role == Role::Primary => self.adopt(&site, &told),
+                Told::Role(told) if is_to_be_taken_up(&told) => self.adopt(&site, &told),
                 Told::Unreadable(why) => Err(Error::unavailable(why)),
                 Told::Role(_) | Told::Nothing => Ok(()),
             };
@@ -74,4 +74,9 @@ impl Backend<'_> {
         }
         Ok(())
     }
+}
+
+/// A side that writes, or one that was demoted before it was seen here: only there its last contents are.
+fn is_to_be_taken_up(told: &RoleText) -> bool {
+    told.role == Role::Primary || (told.role == Role::Secondary && told.closing.is_some())
 }

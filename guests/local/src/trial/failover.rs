@@ -60,6 +60,20 @@ fn over_and_back_before_the_first_side_has_looked() {
 }
 
 #[test]
+fn what_is_demoted_before_the_peer_has_seen_it_is_taken_up() {
+    let sites = Sites::new();
+    let id = sites.a.create(&small("v")).unwrap().volume_id;
+    write(&sites.a, &id, 100_000, b"never seen by the peer");
+    sites.a.enable(volume(&id), &[]).unwrap();
+    sites.a.demote(volume(&id)).unwrap();
+    sites.work(8);
+    assert!(resynced(&sites, &sites.a, volume(&id)));
+    let copy = sites.a.copy_of(&id).unwrap();
+    sites.b.promote(volume(&copy), false).unwrap();
+    assert_eq!(contents(&sites.a, &id), contents(&sites.b, &copy));
+}
+
+#[test]
 fn the_side_demoted_last_takes_its_role_back() {
     let sites = Sites::new();
     let (id, copy) = sites.replicated(&[]);
