@@ -223,6 +223,16 @@ fn ways(maker: &Maker, message: &MessageDescriptor, fact: &Fact) -> Vec<Way> {
     }
 }
 
+/// Capabilities, the first of them with a mode that is left open.
+fn without_mode(capabilities: Value) -> Value {
+    let Value::List(mut capabilities) = capabilities else { panic!("capabilities are a list") };
+    let Some(Value::Message(capability)) = capabilities.first_mut() else { panic!("it has one") };
+    let mode = capability.descriptor().get_field_by_name("access_mode").expect("every capability has one");
+    let Kind::Message(open) = mode.kind() else { panic!("a mode is a message") };
+    capability.set_field(&mode, Value::Message(DynamicMessage::new(open)));
+    Value::List(capabilities)
+}
+
 /// Values of a field that break a rule (or that it lets through), with what the refusal must say.
 fn values(maker: &Maker, rule: Rule, field: &FieldDescriptor) -> Vec<(String, Value, &'static str)> {
     let wrap = |text: String| match (field.is_map(), field.is_list()) {
@@ -278,14 +288,7 @@ fn values(maker: &Maker, rule: Rule, field: &FieldDescriptor) -> Vec<(String, Va
             kinds.for_each(|kind| capability.clear_field(&kind));
             vec![one("no kind", Value::Message(capability), "")]
         }
-        Rule::OpenMode => {
-            let Value::List(mut capabilities) = maker.good(field) else { panic!("{} is a list", field.name()) };
-            let Some(Value::Message(capability)) = capabilities.first_mut() else { panic!("it has one") };
-            let mode = capability.descriptor().get_field_by_name("access_mode").expect("every capability has one");
-            let Kind::Message(open) = mode.kind() else { panic!("a mode is a message") };
-            capability.set_field(&mode, Value::Message(DynamicMessage::new(open)));
-            vec![one("mode 0", Value::List(capabilities), "")]
-        }
+        Rule::OpenMode => vec![one("mode 0", without_mode(maker.good(field)), "")],
         Rule::Optional | Rule::Required | Rule::Either(..) | Rule::Ordered(..) | Rule::Within(_) => Vec::new(),
     }
 }

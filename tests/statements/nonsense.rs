@@ -152,7 +152,9 @@ async fn run(seed: u64) {
         match wire::call(site.host.connect_later(), &method, &request).await {
             Ok(answers) => {
                 answered += 1;
-                answers.iter().for_each(|answer| maker.learn(&serde_json::to_value(answer).unwrap()));
+                for answer in &answers {
+                    maker.learn(&serde_json::to_value(answer).unwrap());
+                }
             }
             Err(status) => {
                 let blames = BLAMES.iter().any(|words| status.message().contains(words));

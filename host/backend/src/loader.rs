@@ -108,9 +108,9 @@ pub(super) async fn look_for_directories(
     let (config, around, optional) = (Arc::clone(config), Arc::clone(around), facts.optional.clone());
     let looked = tokio::task::spawn_blocking(move || {
         around.files.directories().can_do_without(&optional).map_err(|error| {
-            let needed = config.grants.directories.iter().filter(|grant| !optional.contains(&grant.guest));
+            let mut needed = config.grants.directories.iter().filter(|grant| !optional.contains(&grant.guest));
             // The operator knows it by its path on the machine.
-            needed.filter_map(|grant| absent(&grant.host)).next().unwrap_or_else(|| error.to_string())
+            needed.find_map(|grant| absent(&grant.host)).unwrap_or_else(|| error.to_string())
         })
     });
     looked.await.map_err(|error| Refused::Surroundings(error.to_string()))?.map_err(Refused::Surroundings)

@@ -36,16 +36,14 @@ impl Reach {
             let _ = tell.send(opened);
             hangs.store(false, Ordering::Release);
         })?;
-        match told.recv_timeout(PATIENCE) {
-            Ok(opened) => opened,
-            Err(_) => {
-                self.0.store(true, Ordering::Release);
-                // It may have come back just before that was written down.
-                let Ok(opened) = told.try_recv() else { return Err(Errno::TIMEDOUT.into()) };
-                self.0.store(false, Ordering::Release);
-                opened
-            }
+        if let Ok(opened) = told.recv_timeout(PATIENCE) {
+            return opened;
         }
+        self.0.store(true, Ordering::Release);
+        // It may have come back just before that was written down.
+        let Ok(opened) = told.try_recv() else { return Err(Errno::TIMEDOUT.into()) };
+        self.0.store(false, Ordering::Release);
+        opened
     }
 }
 

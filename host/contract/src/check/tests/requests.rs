@@ -66,9 +66,11 @@ fn capabilities_are_judged_wherever_they_are_told() {
         &get_capacity(),
         &able,
         &[("volume_capabilities[1].access_mode.mode", |r| {
-            r.volume_capabilities.push(in_mode(0));
+            r.volume_capabilities.push(in_mode(77));
         })],
     );
+    // As older provisioners ask for capacity.
+    accepted(&get_capacity(), &able, &[|r| r.volume_capabilities.push(in_mode(0))]);
     accepted(&controller_expand(), &able, &[|r| r.volume_capability = None]);
     accepted(&node_expand(), &able, &[|r| r.volume_capability = None]);
 }
