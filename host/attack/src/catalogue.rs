@@ -180,7 +180,7 @@ attacks! {
     "secrets-coded" "the call's secrets in hexadecimal digits" "masking"
         Does("create", "secrets-coded") => Create, Silent(SECRET_IN_DIGITS);
     "secrets-answer" "the call's secrets in its answer" "masking"
-        Does("create", "secrets-answer") => Create, Fails(Unavailable, BAD);
+        Does("create", "secrets-answer") => Create, Fails(Unavailable, "holds a secret of the request");
     "state" "6 MiB of state" "state"
         Does("create", "fill 6") => Create, Stores(1, 3 << 20);
     "large-key" "a key of a megabyte" "state-keys"
