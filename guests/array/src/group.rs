@@ -74,6 +74,15 @@ impl Backend {
             let words = format!("volume group {} has this name and another max-volumes", group.id);
             return Err(Error::already_exists(words).with_reason(Reason::Incompatible));
         }
+        // Members may have left since it was made. One of another group was never meant for this one.
+        for id in request.volume_ids.iter().filter(|id| group.members.iter().all(|member| member.id != **id)) {
+            let found = answered(array.find_volume(id))?;
+            if let Some(other) = found.and_then(|volume| volume.group).filter(|other| *other != group.id) {
+                let words =
+                    format!("volume group {} has this name, and volume {id} is in volume group {other}", group.id);
+                return Err(Error::already_exists(words).with_reason(Reason::Incompatible));
+            }
+        }
         Ok(told(&group))
     }
 
