@@ -30,8 +30,18 @@ pub(super) fn other(names: &[String]) -> Option<OtherVersion> {
         let (_, known) = known.into_iter().find(|(known, _)| *known == path)?;
         let (package, _) = path.split_once('/')?;
         let other = || OtherVersion { built_for: format!("{package}@{version}"), interface: name.clone(), known };
-        (version != known).then(other)
+        (!fits(version, known)).then(other)
     })
+}
+
+/// Whether a component that was built for `version` finds what it calls, and is called, in a host that has `known`:
+/// versions differ in their last part alone, as the engine looks names up. What is missing then is found in linking.
+fn fits(version: &str, known: &str) -> bool {
+    let track = |text: &str| {
+        let version = semver::Version::parse(text).ok().filter(|version| version.pre.is_empty())?;
+        Some((version.major, version.minor))
+    };
+    version == known || track(version).is_some_and(|found| track(known) == Some(found))
 }
 
 #[cfg(test)]
@@ -45,6 +55,7 @@ mod tests {
         };
         let known = "drivebay:backend/identity@0.1.0";
         assert_eq!(words(&[known, "drivebay:backend/volumes@0.1.0"]), None);
+        assert_eq!(words(&[known, "drivebay:backend/volumes@0.1.7", "drivebay:backend/node@0.1.1+b"]), None);
         for name in ["drivebay:backend/volumes@0.2.0", "drivebay:backend/identity@1.0.0-rc.1"] {
             let (_, version) = name.split_once('@').unwrap();
             let expected = format!("built for drivebay:backend@{version}; this host knows 0.1.0 (it exports {name})");

@@ -57,6 +57,9 @@ impl Reading {
         if !self.exports.keys().any(|name| fits(name, "drivebay:backend/identity@0.1.0")) {
             return Some("it does not say who it is".to_owned());
         }
+        if let Some(other) = self.exports.keys().chain(&self.loose).find(|name| is_of_another_version(name)) {
+            return Some(format!("{other} is of another version"));
+        }
         for (name, contract) in &CONTRACT.exports {
             if let Some(loose) = self.loose.iter().find(|loose| *loose == name) {
                 return Some(format!("{loose} is no interface"));
@@ -85,6 +88,13 @@ impl Reading {
             found.iter().find(foreign).map(|(function, _)| format!("nobody offers {name} {function}"))
         })
     }
+}
+
+/// Whether it is an interface of the contract, but for its version.
+fn is_of_another_version(name: &str) -> bool {
+    let base = |name: &str| name.split_once('@').map(|(base, _)| base.to_owned());
+    let mut known = CONTRACT.exports.iter().map(|(known, _)| known);
+    base(name).is_some() && known.any(|known| base(known) == base(name) && !fits(name, known))
 }
 
 /// Whether names are equal, or differ in the last part of a version without a suffix.
