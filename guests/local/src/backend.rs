@@ -1,40 +1,43 @@
-//! One call's view of everything: host, disk and settings.
+//! One call's view of everything: the host, the settings, and the pool with what is built on it.
 //!
-//! It owns what all calls begin with (settings, secrets) and nothing that lasts: every call makes
-//! its own. The work itself stands in the modules, as further methods.
-
-use std::cell::{Cell, OnceCell};
-use std::time::Duration;
+//! It owns what calls begin with (settings, secrets) and nothing that lasts: every call makes its own. The work itself
+//! stands in the modules, as further methods.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::types::StringMap;
+use local_index::Index;
+use local_pool::disk::Disk;
+use local_pool::host::Host;
+use local_pool::{Contents, Lifecycle, Pool};
+use local_replication::Replication;
 
-use crate::disk::Disk;
-use crate::host::Host;
 use crate::settings::Settings;
-
-/// What a call keeps back of its time, for the answer and for cleaning up.
-const RESERVE: Duration = Duration::from_millis(1_500);
-
-/// How long a call waits for a job before it writes down that the job lasts.
-const LOOK: Duration = Duration::from_secs(1);
 
 /// The backend during a call.
 pub(crate) struct Backend<'a> {
     pub(crate) host: &'a dyn Host,
-    pub(crate) disk: &'a dyn Disk,
-    pub(crate) settings: Settings,
-    /// The pool's id once it is known: it cannot change during a call.
-    pub(crate) pool: OnceCell<String>,
-    /// Whether the call waits for the host's jobs as long as it can, or only has a look.
-    pub(crate) patient: Cell<bool>,
+    pub(crate) settings: &'a Settings,
+    pub(crate) pool: &'a Pool<'a>,
+    pub(crate) lifecycle: Lifecycle<'a>,
+    pub(crate) contents: Contents<'a>,
+    pub(crate) index: Index<'a>,
+    pub(crate) replication: Replication<'a>,
 }
 
-impl<'a> Backend<'a> {
-    /// Reads the settings. `invalid-argument`: they are wrong.
-    pub(crate) fn open(host: &'a dyn Host, disk: &'a dyn Disk) -> Result<Self> {
+impl Backend<'_> {
+    /// Does the work of one call. `invalid-argument`: the settings are wrong.
+    pub(crate) fn run<T>(host: &dyn Host, disk: &dyn Disk, work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
         let settings = Settings::parse(&host.settings()?)?;
-        Ok(Self { host, disk, settings, pool: OnceCell::new(), patient: Cell::new(true) })
+        let pool = Pool::new(host, disk, &settings.pool);
+        work(&Backend {
+            host,
+            settings: &settings,
+            pool: &pool,
+            lifecycle: Lifecycle::new(&pool),
+            contents: Contents::new(&pool),
+            index: Index::new(&pool),
+            replication: Replication::new(&pool, settings.link.as_deref(), &settings.topology),
+        })
     }
 
     /// Lets a request with secrets pass. `unauthenticated`: they are wrong.
@@ -46,17 +49,5 @@ impl<'a> Backend<'a> {
     /// them yet: without any the call passes, wrong ones are wrong.
     pub(crate) fn authorise_if_given(&self, secrets: &StringMap) -> Result<()> {
         if secrets.is_empty() { Ok(()) } else { self.authorise(secrets) }
-    }
-
-    /// How long this call may wait for something, in milliseconds.
-    pub(crate) fn patience(&self) -> u32 {
-        let left = self.host.remaining().saturating_sub(RESERVE);
-        let wait = if self.patient.get() { left } else { left.min(LOOK) };
-        u32::try_from(wait.as_millis()).unwrap_or(u32::MAX)
-    }
-
-    /// Whether the call has no time for another piece of work.
-    pub(crate) fn is_out_of_time(&self) -> bool {
-        self.host.remaining() <= RESERVE
     }
 }

@@ -14,10 +14,10 @@ use drivebay_sdk::{
     Volumes, attachment, capacity, expansion, group_snapshots, modification, node, node_expansion, node_health,
     node_staging, node_stats, snapshot_metadata, snapshots, volume_health, volume_listing, volumes,
 };
+use local_pool::disk::Sandbox;
+use local_pool::host::Imports;
 
 use crate::backend::Backend;
-use crate::disk::Sandbox;
-use crate::host::Imports;
 use crate::settings::Settings;
 
 /// The component.
@@ -25,15 +25,16 @@ struct Local;
 
 /// Does one call on a pool that is there.
 fn call<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
-    let backend = Backend::open(&Imports, &Sandbox)?;
-    backend.pool_id()?;
-    work(&backend)
+    Backend::run(&Imports, &Sandbox, |backend| {
+        backend.pool.id()?;
+        work(backend)
+    })
 }
 
 /// Does one call that must work, or say what is wrong, without the pool; or one that begins with looking for an object,
 /// and asks whose pool it is where there is none (`pool/objects.rs`).
 fn call_without_pool<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
-    work(&Backend::open(&Imports, &Sandbox)?)
+    Backend::run(&Imports, &Sandbox, work)
 }
 
 /// What the backend says of itself with these settings.
@@ -55,7 +56,7 @@ pub(crate) fn describe(settings: &Settings) -> Description {
     Description {
         name: Local::NAME.to_owned(),
         vendor_version: Local::VERSION.to_owned(),
-        manifest: vec![("pool-format".to_owned(), crate::record::FORMAT.to_string())],
+        manifest: vec![("pool-format".to_owned(), local_pool::record::FORMAT.to_string())],
         features: features.into_iter().map(|feature| feature.as_str().to_owned()).collect(),
         state_version: Local::state_version(),
         wants: wants(settings),
@@ -80,7 +81,7 @@ impl Identity for Local {
     const VERSION: &'static str = env!("CARGO_PKG_VERSION");
 
     fn describe() -> Result<Description> {
-        call_without_pool(|backend| Ok(describe(&backend.settings)))
+        call_without_pool(|backend| Ok(describe(backend.settings)))
     }
 
     fn probe() -> Result<Readiness> {
@@ -243,16 +244,16 @@ impl NodeHealth for Local {
 }
 
 impl Recovery for Local {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself has one lifetime only")]
     fn recover() -> Result<()> {
-        let backend = Backend::open(&Imports, &Sandbox)?;
-        backend.recover()
+        call_without_pool(|backend| backend.recover())
     }
 }
 
 impl SelfTest for Local {
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself has one lifetime only")]
     fn run_self_test() -> Result<()> {
-        let backend = Backend::open(&Imports, &Sandbox)?;
-        backend.run_self_test()
+        call_without_pool(|backend| backend.run_self_test())
     }
 }
 

@@ -10,13 +10,12 @@ use drivebay_sdk::fence_clients::{FenceClient, GetFenceClientsRequest};
 use drivebay_sdk::fencing::{FenceRequest, ListFencesRequest};
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result};
+use local_pool::ids;
+use local_pool::record::FORMAT;
 use network::Network;
 use serde::{Deserialize, Serialize};
 
 use crate::backend::Backend;
-use crate::ids;
-use crate::record::FORMAT;
-use crate::refusal;
 use crate::volume::wish;
 
 /// `fences.json`: the networks that are fenced.
@@ -102,13 +101,13 @@ impl Backend<'_> {
         let Some(node) = self.host.node_id().filter(|_| !self.settings.addresses.is_empty()) else {
             return Ok(());
         };
-        let path = self.pool_file(&format!("nodes/{}.json", ids::fingerprint(&node)));
+        let path = self.pool.at(&format!("nodes/{}.json", ids::fingerprint(&node)));
         let record = NodeRecord { format: FORMAT, node, addresses: self.own_addresses() };
-        if matches!(self.read_record::<NodeRecord>(&path)?, Some(Ok(known)) if known == record) {
+        if matches!(self.pool.read_record::<NodeRecord>(&path)?, Some(Ok(known)) if known == record) {
             return Ok(());
         }
-        self.make_directories(&self.pool_file("nodes"))?;
-        self.replace(&path, &record)
+        self.pool.make_directories(&self.pool.at("nodes"))?;
+        self.pool.replace(&path, &record)
     }
 
     fn own_addresses(&self) -> Vec<String> {
@@ -144,8 +143,8 @@ impl Backend<'_> {
     }
 
     fn fenced(&self) -> Result<Vec<Network>> {
-        let path = self.pool_file("fences.json");
-        match self.read_record::<FenceRecord>(&path)? {
+        let path = self.pool.at("fences.json");
+        match self.pool.read_record::<FenceRecord>(&path)? {
             None => Ok(Vec::new()),
             Some(Ok(record)) => Ok(record.networks.iter().filter_map(|text| Network::parse(text)).collect()),
             // What cannot be read must not let anybody in.
@@ -155,15 +154,14 @@ impl Backend<'_> {
 
     fn write_fences(&self, fenced: &[Network]) -> Result<()> {
         let networks = fenced.iter().map(Network::to_string).collect();
-        self.replace(&self.pool_file("fences.json"), &FenceRecord { format: FORMAT, networks })
+        self.pool.replace(&self.pool.at("fences.json"), &FenceRecord { format: FORMAT, networks })
     }
 
     fn known_nodes(&self) -> Result<Vec<NodeRecord>> {
-        let folder = self.pool_file("nodes");
-        let listed = self.disk.list(&folder).map_err(|error| refusal::of_disk("list", &folder, &error))?;
+        let folder = self.pool.at("nodes");
         let mut nodes = Vec::new();
-        for entry in listed.unwrap_or_default() {
-            let known = self.read_record::<NodeRecord>(&format!("{folder}/{}", entry.name))?;
+        for entry in self.pool.entries_of(&folder)? {
+            let known = self.pool.read_record::<NodeRecord>(&format!("{folder}/{}", entry.name))?;
             nodes.extend(known.and_then(std::result::Result::ok));
         }
         nodes.sort_by(|a, b| a.node.cmp(&b.node));

@@ -7,10 +7,10 @@ use std::io::ErrorKind;
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{self, VolumeRecord};
+use local_pool::refusal;
 
 use crate::backend::Backend;
-use crate::record::{self, VolumeRecord};
-use crate::refusal;
 
 /// So many records are read before a new version takes over.
 const SAMPLE: usize = 100;
@@ -18,20 +18,20 @@ const SAMPLE: usize = 100;
 impl Backend<'_> {
     /// Refuses when the pool is not there, is not the one that it was, or cannot be written.
     pub(crate) fn check_pool(&self) -> Result<()> {
-        self.read_pool_id()?;
-        let path = self.pool_file(&format!("probe-{}", self.host_key()));
-        self.remove_file(&path).or_else(|error| self.pass_read_only_view(error))?;
-        match self.disk.make_file(&path, 0) {
+        self.pool.read_id()?;
+        let path = self.pool.at(&format!("probe-{}", self.pool.host_key()));
+        self.pool.remove_file(&path).or_else(|error| self.pass_read_only_view(error))?;
+        match self.pool.disk.make_file(&path, 0) {
             // Another version of this backend is looking at the same time.
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Ok(()),
             Err(error) => self.pass_read_only_view(refusal::of_disk("write", &path, &error)),
-            Ok(()) => self.remove_file(&path),
+            Ok(()) => self.pool.remove_file(&path),
         }
     }
 
     /// `self-test.run-self-test`: whether this version can work with what is there. Only reads.
     pub(crate) fn run_self_test(&self) -> Result<()> {
-        self.read_pool_id()?;
+        self.pool.read_id()?;
         for entry in self.host.range("volume/", None, SAMPLE)? {
             record::decode::<VolumeRecord>(&entry.value)
                 .map_err(|why| Error::failed_precondition(format!("state, {}: {why}", entry.key)))?;

@@ -8,13 +8,11 @@ mod zeros;
 use drivebay_sdk::files::Extent;
 use drivebay_sdk::types::ReclaimedSpace;
 use drivebay_sdk::{Error, Result, node_reclaim_space, reclaim_space};
+use local_pool::record::{Content, Reserve, VolumeRecord};
+use local_pool::{Hold, IMAGE, Section, ids, refusal};
 
 use crate::backend::Backend;
-use crate::pool::{IMAGE, Section};
-use crate::record::{Content, Reserve, VolumeRecord};
-use crate::uses::Hold;
 use crate::volume::wish;
-use crate::{ids, refusal};
 
 /// So many extents are asked for at a time.
 const PAGE: u32 = 1_024;
@@ -24,10 +22,10 @@ impl Backend<'_> {
     pub(crate) fn reclaim_space(&self, request: &reclaim_space::ReclaimSpaceRequest) -> Result<ReclaimedSpace> {
         self.authorise(&request.secrets)?;
         wish::read_attributes(&request.parameters)?;
-        let volume = self.volume(&request.volume_id)?;
+        let volume = self.pool.volume(&request.volume_id)?;
         check_thin(&volume)?;
-        self.check_usable_here(&volume)?;
-        self.measured(&volume, || match self.hold_of(&volume)? {
+        self.replication.check_usable(&volume)?;
+        self.measured(&volume, || match self.contents.hold_of(&volume)? {
             Hold::Here => self.trim(&volume),
             Hold::Idle => self.punch_zeros(&volume),
             // Whoever has it mounted gives the space back.
@@ -39,13 +37,13 @@ impl Backend<'_> {
     pub(crate) fn reclaim_on_node(&self, request: &node_reclaim_space::ReclaimSpaceRequest) -> Result<ReclaimedSpace> {
         self.authorise(&request.secrets)?;
         let id = &request.volume_id;
-        let (section, volume) = self.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
+        let (section, volume) = self.pool.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
         check_thin(&volume)?;
         if volume.content == Content::Block {
             let message = format!("volume {id} is a raw device: its user alone knows what it does not need");
             return Err(Error::unimplemented(message));
         }
-        let here = self.own_use(section, id)?;
+        let here = self.contents.own_use(section, id)?;
         let paths = [request.volume_path.as_deref(), request.staging_target_path.as_deref()];
         let known = |path: &str| {
             here.staged.as_ref().is_some_and(|staged| staged.path == path)
@@ -63,8 +61,8 @@ impl Backend<'_> {
 
     /// What the image takes up before and after.
     fn measured(&self, volume: &VolumeRecord, work: impl FnOnce() -> Result<()>) -> Result<ReclaimedSpace> {
-        let section = if self.find_volume(&volume.id)?.is_some() { Section::Volumes } else { Section::Ephemeral };
-        let image = self.file(section, &volume.id, IMAGE);
+        let section = if self.pool.find_volume(&volume.id)?.is_some() { Section::Volumes } else { Section::Ephemeral };
+        let image = self.pool.file(section, &volume.id, IMAGE);
         let taken = || self.host.allocation(&image).map(|of| of.allocated_bytes).map_err(refusal::of_host);
         let pre_usage = taken()?;
         work()?;
@@ -73,20 +71,20 @@ impl Backend<'_> {
 
     /// Turns blocks of zeros into holes. What a call has no time for is left for the next.
     fn punch_zeros(&self, volume: &VolumeRecord) -> Result<()> {
-        let image = self.file(Section::Volumes, &volume.id, IMAGE);
+        let image = self.pool.file(Section::Volumes, &volume.id, IMAGE);
         let length = volume.capacity_bytes;
-        let empty = format!("{}/{}", self.temporaries(), ids::make(self.host.random()?));
-        self.make_directories(&self.temporaries())?;
-        self.disk.make_file(&empty, length).map_err(|error| refusal::of_disk("make", &empty, &error))?;
+        let empty = format!("{}/{}", self.pool.temporaries(), ids::make(self.host.random()?));
+        self.pool.make_directories(&self.pool.temporaries())?;
+        self.pool.disk.make_file(&empty, length).map_err(|error| refusal::of_disk("make", &empty, &error))?;
         let punched = self.punch_where_empty(&image, &empty, length);
-        self.remove_file(&empty)?;
+        self.pool.remove_file(&empty)?;
         punched?;
-        self.sync(&image)
+        self.pool.sync(&image)
     }
 
     fn punch_where_empty(&self, image: &str, empty: &str, length: u64) -> Result<()> {
         let mut offset = 0;
-        while offset < length && !self.is_out_of_time() {
+        while offset < length && !self.pool.is_out_of_time() {
             // A file without blocks: what differs from it is not zero.
             let differing = self.host.differences(empty, image, offset, PAGE).map_err(refusal::of_host)?;
             let end = differing.next_offset.unwrap_or(length).min(length);

@@ -7,12 +7,11 @@
 use drivebay_sdk::mounts::{EntryKind, LedgerEntry};
 use drivebay_sdk::state::{Commit, Entry};
 use drivebay_sdk::{Error, Result};
+use local_index::Index;
+use local_pool::record::{self, Content, Doing, IntentRecord, UseRecord};
+use local_pool::{Draft, Section, USES, refusal, use_key};
 
 use crate::backend::Backend;
-use crate::index::{USES, use_key};
-use crate::pool::{Draft, Section};
-use crate::record::{self, Content, Doing, IntentRecord, UseRecord};
-use crate::refusal;
 
 /// A copy that nobody asked for again in so many seconds is given up.
 const PATIENCE: u64 = 3_600;
@@ -23,10 +22,10 @@ const CHUNK: usize = 500;
 impl Backend<'_> {
     /// `recovery.recover`. It may be repeated; what failed is said in the error, the rest is done.
     pub(crate) fn recover(&self) -> Result<()> {
-        let pool = self.pool_id()?;
-        self.remember_pool(pool)?;
-        let mut outcome = self.remove_temporaries().and(self.end_rebuild_lease()).and(self.doubt_agenda());
-        for entry in self.entries_under(&self.intents())? {
+        let pool = self.pool.id()?;
+        self.pool.remember(pool)?;
+        let mut outcome = self.pool.remove_temporaries().and(self.index.end_lease()).and(self.replication.recover());
+        for entry in self.entries_under(&self.lifecycle.intents())? {
             outcome = outcome.and(self.settle(&entry));
         }
         outcome = outcome.and(self.register_node());
@@ -36,7 +35,7 @@ impl Backend<'_> {
             }
         }
         outcome?;
-        if self.is_writer()? { self.open_index() } else { Ok(()) }
+        if self.index.is_writer()? { self.index.open() } else { Ok(()) }
     }
 
     fn settle(&self, entry: &Entry) -> Result<()> {
@@ -51,7 +50,7 @@ impl Backend<'_> {
         let object = Draft::from(intent);
         match doing {
             Doing::Deleting => self.settle_removal(&object),
-            Doing::MakingLong if age < PATIENCE && !self.has_record(object.section, &object.id)? => Ok(()),
+            Doing::MakingLong if age < PATIENCE && !self.pool.has_record(object.section, &object.id)? => Ok(()),
             Doing::Making | Doing::MakingLong => self.settle_making(&object),
         }
     }
@@ -59,57 +58,57 @@ impl Backend<'_> {
     /// An object that exists is told to the index; anything less never was.
     fn settle_making(&self, object: &Draft) -> Result<()> {
         // An ephemeral volume whose making was not closed was not published either.
-        if object.section == Section::Ephemeral || !self.has_record(object.section, &object.id)? {
-            return self.undo(object);
+        if object.section == Section::Ephemeral || !self.pool.has_record(object.section, &object.id)? {
+            return self.lifecycle.undo(object);
         }
         let mut index = Commit::new();
         match object.section {
             Section::Volumes => {
-                if let Some(volume) = self.find_volume(&object.id)? {
-                    index = Self::index_volume(index, &volume)?;
+                if let Some(volume) = self.pool.find_volume(&object.id)? {
+                    index = Index::with_volume(index, &volume)?;
                 }
             }
             Section::Snapshots => {
-                if let Some(snapshot) = self.find_snapshot(&object.id)? {
-                    index = Self::index_snapshot(index, &snapshot)?;
+                if let Some(snapshot) = self.pool.find_snapshot(&object.id)? {
+                    index = Index::with_snapshot(index, &snapshot)?;
                 }
             }
             Section::Groups => {
-                for member in self.find_group(&object.id)?.into_iter().flat_map(|group| group.members) {
-                    if let Some(snapshot) = self.find_snapshot(&member.snapshot)? {
-                        index = Self::index_snapshot(index, &snapshot)?;
+                for member in self.pool.find_group(&object.id)?.into_iter().flat_map(|group| group.members) {
+                    if let Some(snapshot) = self.pool.find_snapshot(&member.snapshot)? {
+                        index = Index::with_snapshot(index, &snapshot)?;
                     }
                 }
             }
             Section::VolumeGroups => {
-                if let Some(group) = self.find_volume_group(&object.id)? {
-                    index = Self::index_volume_group(index, &group)?;
+                if let Some(group) = self.pool.find_volume_group(&object.id)? {
+                    index = Index::with_group(index, &group)?;
                 }
             }
             Section::Ephemeral | Section::Replications => {}
         }
-        self.close_making(object, index)
+        self.lifecycle.close_making(object, index)
     }
 
     /// A deletion is finished unless somebody began to use the volume in between.
     fn settle_removal(&self, object: &Draft) -> Result<()> {
         if object.section == Section::Volumes
-            && let Some(volume) = self.find_volume(&object.id)?
-            && self.check_unused(&volume).is_err()
+            && let Some(volume) = self.pool.find_volume(&object.id)?
+            && self.contents.check_unused(&volume).is_err()
         {
-            return self.restore(object, Self::index_volume(Commit::new(), &volume)?);
+            return self.lifecycle.restore(object, Index::with_volume(Commit::new(), &volume)?);
         }
-        self.remove(object, Commit::new())?;
-        self.finish_removal(object)
+        self.lifecycle.remove(object, Commit::new())?;
+        self.lifecycle.finish_removal(object)
     }
 
     /// Strikes out what the machine's restart has ended. The host's ledger knows what still stands.
     fn revise_use(&self, entry: &Entry) -> Result<()> {
         let id = entry.key.strip_prefix(USES).unwrap_or_default();
-        let Some((section, volume)) = self.find_any_volume(id)? else {
+        let Some((section, volume)) = self.pool.find_any_volume(id)? else {
             return self.host.commit(&Commit::new().delete(use_key(id)));
         };
-        let present = self.own_use(section, id)?;
+        let present = self.contents.own_use(section, id)?;
         let ledger = self.host.entries(id).map_err(refusal::of_host)?;
         let left = still_standing(&volume.content, &present, &ledger);
         if left == present && !left.is_empty() {
@@ -118,7 +117,7 @@ impl Backend<'_> {
         if section == Section::Ephemeral && left.is_empty() {
             return self.delete_ephemeral(&volume, &left);
         }
-        self.end_use(section, id, &left)
+        self.contents.end_use(section, id, &left)
     }
 
     fn entries_under(&self, prefix: &str) -> Result<Vec<Entry>> {

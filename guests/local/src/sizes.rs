@@ -6,6 +6,7 @@
 
 use drivebay_sdk::types::CapacityRange;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::VolumeRecord;
 
 /// Sizes are multiples of this: a page, so that loop devices and file systems use all of it.
 pub(crate) const STEP: u64 = 4_096;
@@ -19,8 +20,8 @@ pub(crate) const DEFAULT: u64 = 1 << 30;
 /// The size of an ephemeral volume whose client names none.
 pub(crate) const DEFAULT_EPHEMERAL: u64 = 64 << 20;
 
-/// Sizes on the wire are signed.
-pub(crate) const LARGEST: u64 = (1 << 63) - STEP;
+/// The largest volume.
+pub(crate) const LARGEST: u64 = VolumeRecord::LARGEST_BYTES;
 
 /// The least that a volume can have, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]

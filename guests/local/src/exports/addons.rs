@@ -13,7 +13,7 @@ use super::{Local, call, call_without_pool};
 
 impl Replication for Local {
     fn enable_replication(request: replication::EnableReplicationRequest) -> Result<()> {
-        call(|backend| backend.enable_replication(&request))
+        call(|backend| backend.enable_replication(request))
     }
 
     fn disable_replication(request: replication::DisableReplicationRequest) -> Result<()> {
@@ -37,7 +37,7 @@ impl Replication for Local {
     }
 
     fn state_of(source: ReplicationSource) -> Result<replication::SourceState> {
-        call(|backend| backend.replication_state(&source))
+        call(|backend| backend.replication.state_of(&source))
     }
 }
 
@@ -119,10 +119,10 @@ impl NodeReclaimSpace for Local {
 
 impl Background for Local {
     fn list_due(now: Instant) -> Result<background::DueWorks> {
-        call_without_pool(|backend| backend.list_due(now))
+        call_without_pool(|backend| backend.replication.list_due(now))
     }
 
     fn run_step(id: String) -> Result<background::Step> {
-        call(|backend| backend.run_step(&id))
+        call(|backend| backend.replication.run_step(&id))
     }
 }

@@ -8,13 +8,13 @@ use drivebay_sdk::node::PublishVolumeRequest;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::{CapacityRange, VolumeCapability};
 use drivebay_sdk::{Error, Result};
+use local_pool::record::{Content, UseRecord, VolumeRecord};
+use local_pool::{Draft, Section, ids, refusal};
 
 use super::stage::Mounting;
 use crate::backend::Backend;
-use crate::pool::{Draft, Section};
-use crate::record::{Content, UseRecord, VolumeRecord};
+use crate::sizes;
 use crate::volume::wish::{self, Wish};
-use crate::{ids, refusal, sizes};
 
 impl Backend<'_> {
     /// Makes an ephemeral volume unless it is there, and shows it to its workload.
@@ -28,7 +28,7 @@ impl Backend<'_> {
         if request.volume_capability.is_block() {
             return Err(Error::invalid_argument("an ephemeral volume cannot be a raw block device"));
         }
-        if self.find_volume(id)?.is_some() {
+        if self.pool.find_volume(id)?.is_some() {
             return Err(Error::already_exists(format!("volume {id} exists and is not ephemeral")));
         }
         let (options, size) = wish::read_ephemeral(&request.volume_context)?;
@@ -43,9 +43,9 @@ impl Backend<'_> {
             requirement: None,
             default_bytes: sizes::DEFAULT_EPHEMERAL,
         };
-        let existed = self.standing(Section::Ephemeral, id)?.is_some();
+        let existed = self.pool.find_named(Section::Ephemeral, id)?.is_some();
         let volume = self.make_volume(Section::Ephemeral, id, &wish)?;
-        let before = self.own_use(Section::Ephemeral, id)?;
+        let before = self.contents.own_use(Section::Ephemeral, id)?;
         let done = self.publish_known(Section::Ephemeral, &volume, &before, request);
         if done.is_err() && !existed {
             // Nobody was told of it, so nobody would unpublish it.
@@ -79,8 +79,8 @@ impl Backend<'_> {
             self.host.detach_image(id).map_err(refusal::of_host)?;
         }
         let object = Draft { section: Section::Ephemeral, id: id.clone(), name: volume.name.clone() };
-        self.remove(&object, Commit::new())?;
-        self.end_use(Section::Ephemeral, id, left)?;
-        self.finish_removal(&object)
+        self.lifecycle.remove(&object, Commit::new())?;
+        self.contents.end_use(Section::Ephemeral, id, left)?;
+        self.lifecycle.finish_removal(&object)
     }
 }

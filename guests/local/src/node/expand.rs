@@ -2,18 +2,18 @@
 
 use drivebay_sdk::node_expansion::ExpandVolumeRequest;
 use drivebay_sdk::{Error, Result};
+use local_pool::record::{Content, UseRecord};
+use local_pool::refusal;
 
 use crate::backend::Backend;
-use crate::record::{Content, UseRecord};
-use crate::refusal;
 
 impl Backend<'_> {
     /// `node-expansion.expand-volume`.
     pub(crate) fn expand_on_node(&self, request: &ExpandVolumeRequest) -> Result<u64> {
         self.authorise_if_given(&request.secrets)?;
         let id = &request.volume_id;
-        let (section, volume) = self.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
-        if !is_at(&self.own_use(section, id)?, &request.volume_path) {
+        let (section, volume) = self.pool.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
+        if !is_at(&self.contents.own_use(section, id)?, &request.volume_path) {
             return Err(Error::not_found(format!("volume {id} is not used here at the given path")));
         }
         let range = request.capacity_range.as_ref();

@@ -6,11 +6,10 @@
 
 use drivebay_sdk::mounts::Access;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{Content, FORMAT, FileSystemMark, Uuid, VolumeRecord};
+use local_pool::{Section, refusal};
 
 use crate::backend::Backend;
-use crate::pool::Section;
-use crate::record::{Content, FORMAT, FileSystemMark, Uuid, VolumeRecord};
-use crate::refusal;
 
 impl Backend<'_> {
     /// Gives a copy a UUID of its own, on a device that is there for this alone.
@@ -49,7 +48,7 @@ impl Backend<'_> {
     /// that it uses the volume, so at least one of them sees the other.
     fn check_alone(&self, section: Section, id: &str) -> Result<()> {
         let own = self.host.host_id();
-        match self.uses(section, id)?.iter().find(|user| user.host != own) {
+        match self.contents.uses(section, id)?.iter().find(|user| user.host != own) {
             None => Ok(()),
             Some(other) => {
                 let message = format!("volume {id} is being prepared on {}; repeat the request", other.place());
@@ -59,16 +58,12 @@ impl Backend<'_> {
     }
 
     fn file_system_mark(&self, section: Section, id: &str) -> Result<FileSystemMark> {
-        let found = self.read_record::<FileSystemMark>(&self.mark_file(section, id))?;
+        let found = self.pool.read_record::<FileSystemMark>(&self.pool.mark_file(section, id))?;
         let none = FileSystemMark { format: FORMAT, renewed: false, bytes: 0 };
         Ok(found.and_then(std::result::Result::ok).unwrap_or(none))
     }
 
     fn write_mark(&self, section: Section, id: &str, mark: &FileSystemMark) -> Result<()> {
-        self.replace(&self.mark_file(section, id), mark)
-    }
-
-    pub(crate) fn mark_file(&self, section: Section, id: &str) -> String {
-        self.file(section, id, "file-system.json")
+        self.pool.replace(&self.pool.mark_file(section, id), mark)
     }
 }

@@ -6,11 +6,10 @@
 use drivebay_sdk::mounts::{Access, BindRequest, BindSource};
 use drivebay_sdk::node::{NodeDescription, PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::{Error, Result};
+use local_pool::record::{Content, Publication, UseRecord, VolumeRecord};
+use local_pool::{DATA, Section, refusal};
 
 use crate::backend::Backend;
-use crate::pool::{DATA, Section};
-use crate::record::{Content, Publication, UseRecord, VolumeRecord};
-use crate::refusal;
 use crate::volume::fit;
 
 impl Backend<'_> {
@@ -31,7 +30,7 @@ impl Backend<'_> {
             return self.publish_ephemeral(request);
         }
         let (section, volume) = self.usable_volume(&request.volume_id, &request.volume_capability)?;
-        let before = self.own_use(section, &volume.id)?;
+        let before = self.contents.own_use(section, &volume.id)?;
         let access = Access::for_publish(request.readonly, &request.volume_capability);
         check_staged(&before, request, access)?;
         self.publish_known(section, &volume, &before, request)
@@ -41,18 +40,18 @@ impl Backend<'_> {
     pub(crate) fn unpublish_volume(&self, request: &UnpublishVolumeRequest) -> Result<()> {
         let (id, path) = (&request.volume_id, &request.target_path);
         self.host.unmount(id, path).map_err(refusal::of_host)?;
-        self.pool_id()?;
-        let Some((section, volume)) = self.find_any_volume(id)? else {
-            return self.resume_removal(Section::Ephemeral, id);
+        self.pool.id()?;
+        let Some((section, volume)) = self.pool.find_any_volume(id)? else {
+            return self.lifecycle.resume_removal(Section::Ephemeral, id);
         };
-        let mut left = self.own_use(section, id)?;
+        let mut left = self.contents.own_use(section, id)?;
         let published = left.published.len();
         left.published.retain(|at| at.path != *path);
         if section == Section::Ephemeral && left.is_empty() {
             return self.delete_ephemeral(&volume, &left);
         }
         if left.published.len() != published {
-            self.end_use(section, id, &left)?;
+            self.contents.end_use(section, id, &left)?;
         }
         Ok(())
     }
@@ -70,7 +69,7 @@ impl Backend<'_> {
         let mut planned = before.clone();
         planned.published.retain(|at| at.path != *path);
         planned.published.push(Publication { path: path.clone(), writable: access == Access::ReadWrite });
-        self.begin_use(section, &volume.id, &planned)?;
+        self.contents.begin_use(section, &volume.id, &planned)?;
         let done = self.show(section, volume, request, access);
         if done.is_err() && !before.published.iter().any(|at| at.path == *path) {
             self.undo_publish(section, &volume.id, path, before);
@@ -90,7 +89,7 @@ impl Backend<'_> {
             (Content::Block, _) => {
                 return self.host.publish_device(id, target, access).map_err(refusal::of_host);
             }
-            (Content::Directory, _) => BindSource::Granted(self.file(section, id, DATA)),
+            (Content::Directory, _) => BindSource::Granted(self.pool.file(section, id, DATA)),
             (Content::FileSystem(name), None) => {
                 return self.mount_ephemeral(volume, name, request, access);
             }
@@ -104,7 +103,7 @@ impl Backend<'_> {
 
     fn undo_publish(&self, section: Section, id: &str, path: &str, before: &UseRecord) {
         let undone = self.host.unmount(id, path).map_err(refusal::of_host);
-        if let Err(error) = undone.and_then(|()| self.end_use(section, id, before)) {
+        if let Err(error) = undone.and_then(|()| self.contents.end_use(section, id, before)) {
             self.host.warn("publish", &format!("volume {id} is not unpublished yet: {}", error.message));
         }
     }

@@ -6,11 +6,10 @@ use drivebay_sdk::mounts::{Access, MountRequest};
 use drivebay_sdk::node_staging::{StageVolumeRequest, UnstageVolumeRequest};
 use drivebay_sdk::types::{AccessMode, MountVolume, VolumeCapability};
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{Content, Staged, UseRecord, VolumeRecord};
+use local_pool::{IMAGE, Section, refusal};
 
 use crate::backend::Backend;
-use crate::pool::{IMAGE, Section};
-use crate::record::{Content, Staged, UseRecord, VolumeRecord};
-use crate::refusal;
 use crate::volume::fit;
 
 /// Where and how a file system shall be mounted.
@@ -26,7 +25,7 @@ impl Backend<'_> {
     pub(crate) fn stage_volume(&self, request: &StageVolumeRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
         let (section, volume) = self.usable_volume(&request.volume_id, &request.volume_capability)?;
-        let before = self.own_use(section, &volume.id)?;
+        let before = self.contents.own_use(section, &volume.id)?;
         let staged = Staged {
             path: request.staging_target_path.clone(),
             writable: request.volume_capability.access() == Access::ReadWrite,
@@ -34,7 +33,7 @@ impl Backend<'_> {
         };
         check_staging(&before, &staged)?;
         let planned = UseRecord { staged: Some(staged), ..before.clone() };
-        self.begin_use(section, &volume.id, &planned)?;
+        self.contents.begin_use(section, &volume.id, &planned)?;
         let done = self.stage_contents(section, &volume, request);
         if done.is_err() && before.staged.is_none() {
             self.undo_stage(section, &volume.id, &request.staging_target_path, &before);
@@ -46,11 +45,11 @@ impl Backend<'_> {
     pub(crate) fn unstage_volume(&self, request: &UnstageVolumeRequest) -> Result<()> {
         let (id, path) = (&request.volume_id, &request.staging_target_path);
         self.host.unmount(id, path).map_err(refusal::of_host)?;
-        self.pool_id()?;
-        let Some((section, volume)) = self.find_any_volume(id)? else {
+        self.pool.id()?;
+        let Some((section, volume)) = self.pool.find_any_volume(id)? else {
             return self.host.detach_image(id).map_err(refusal::of_host);
         };
-        let mut left = self.own_use(section, id)?;
+        let mut left = self.contents.own_use(section, id)?;
         if left.staged.as_ref().is_some_and(|staged| staged.path != *path) {
             return Ok(());
         }
@@ -58,7 +57,7 @@ impl Backend<'_> {
             self.host.detach_image(id).map_err(refusal::of_host)?;
         }
         if left.staged.take().is_some() {
-            self.end_use(section, id, &left)?;
+            self.contents.end_use(section, id, &left)?;
         }
         Ok(())
     }
@@ -66,12 +65,12 @@ impl Backend<'_> {
     /// A volume that nodes can use in this way. `not-found`: there is none;
     /// `failed-precondition`: not in this way.
     pub(super) fn usable_volume(&self, id: &str, capability: &VolumeCapability) -> Result<(Section, VolumeRecord)> {
-        let (section, volume) = self.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
+        let (section, volume) = self.pool.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
         fit::check(&volume.content, capability)
             .map_err(|why| Error::failed_precondition(format!("volume {id} cannot be used as asked: {why}")))?;
         self.check_not_fenced()?;
         if section == Section::Volumes {
-            self.check_usable_here(&volume)?;
+            self.replication.check_usable(&volume)?;
         }
         Ok((section, volume))
     }
@@ -122,7 +121,7 @@ impl Backend<'_> {
 
     /// Makes the loop device of an image.
     pub(super) fn attach(&self, section: Section, id: &str, access: Access) -> Result<()> {
-        self.host.attach_image(id, &self.file(section, id, IMAGE), access).map_err(refusal::of_host)
+        self.host.attach_image(id, &self.pool.file(section, id, IMAGE), access).map_err(refusal::of_host)
     }
 
     /// Gives what is mounted to a group, if one was asked for and it can be written.
@@ -143,7 +142,7 @@ impl Backend<'_> {
             .unmount(id, path)
             .and_then(|()| self.host.detach_image(id))
             .map_err(refusal::of_host)
-            .and_then(|()| self.end_use(section, id, before));
+            .and_then(|()| self.contents.end_use(section, id, before));
         if let Err(error) = undone {
             self.host.warn("stage", &format!("volume {id} is not unstaged yet: {}", error.message));
         }

@@ -8,15 +8,15 @@ use drivebay_sdk::mounts::{Usage, UsageUnit};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
 use drivebay_sdk::types::{self, VolumeCondition, VolumeUsage};
 use drivebay_sdk::{Error, Result};
+use local_pool::refusal;
 
 use crate::backend::Backend;
-use crate::refusal;
 
 impl Backend<'_> {
     /// `node-stats.get-volume-stats`.
     pub(crate) fn get_volume_stats(&self, request: &GetVolumeStatsRequest) -> Result<VolumeStats> {
         let (id, path) = (&request.volume_id, &request.volume_path);
-        self.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
+        self.pool.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
         let usage = self.host.usage(id, path).map_err(|error| match error.code {
             ErrorCode::NotFound | ErrorCode::NotAllowed => {
                 Error::not_found(format!("volume {id} is not published at the given path"))

@@ -1,8 +1,9 @@
 //! Pages join up: what one leaves out the next begins with.
 
-use super::*;
 use drivebay_sdk::listing;
 use proptest::prelude::*;
+
+use super::*;
 
 proptest! {
     #[test]

@@ -1,7 +1,8 @@
 //! Settings are read strictly.
 
-use super::*;
 use drivebay_sdk::ErrorCode;
+
+use super::*;
 
 fn given(pairs: &[(&str, &str)]) -> Vec<(String, String)> {
     pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

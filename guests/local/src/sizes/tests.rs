@@ -1,8 +1,9 @@
 //! Sizes lie in the range asked for, or the refusal says what the minimum is.
 
-use super::*;
 use drivebay_sdk::ErrorCode;
 use proptest::prelude::*;
+
+use super::*;
 
 const MIB: u64 = 1 << 20;
 

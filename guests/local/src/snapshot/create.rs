@@ -7,12 +7,11 @@ use drivebay_sdk::snapshots::CreateSnapshotRequest;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::Snapshot;
 use drivebay_sdk::{Error, Reason, Result};
+use local_index::Index;
+use local_pool::record::{FORMAT, Moment, SnapshotRecord, VolumeRecord};
+use local_pool::{Claim, Draft, Place, Section, refusal};
 
 use crate::backend::Backend;
-use crate::contents::Place;
-use crate::pool::{Claim, Draft, Section};
-use crate::record::{FORMAT, Moment, SnapshotRecord, VolumeRecord};
-use crate::refusal;
 use crate::volume::wish;
 
 impl Backend<'_> {
@@ -20,43 +19,43 @@ impl Backend<'_> {
     pub(crate) fn create_snapshot(&self, request: &CreateSnapshotRequest) -> Result<Snapshot> {
         self.authorise(&request.secrets)?;
         wish::read_none(&request.parameters)?;
-        self.open_index()?;
+        self.index.open()?;
         let source = &request.source_volume_id;
-        if let Some(id) = self.standing(Section::Snapshots, &request.name)? {
+        if let Some(id) = self.pool.find_named(Section::Snapshots, &request.name)? {
             return self.same_snapshot(&id, source);
         }
         if !self.settings.satisfies(request.accessibility_requirements.as_ref()) {
             return Err(Error::resource_exhausted("this pool cannot be reached from where the snapshot is wanted"));
         }
-        let volume = self.volume(source)?;
-        self.check_contents_whole(&volume)?;
-        let draft = match self.claim(Section::Snapshots, &request.name, None)? {
+        let volume = self.pool.volume(source)?;
+        self.replication.check_whole(&volume)?;
+        let draft = match self.lifecycle.claim(Section::Snapshots, &request.name, None)? {
             Claim::Standing(id) => return self.same_snapshot(&id, source),
             Claim::Fresh(draft) | Claim::Resumed(draft) => draft,
         };
         let record = self.cut_snapshot(&draft, &volume)?;
-        let index = Self::index_snapshot(Commit::new(), &record)?;
-        self.publish(&draft, &record, index)?;
+        let index = Index::with_snapshot(Commit::new(), &record)?;
+        self.lifecycle.publish(&draft, &record, index)?;
         Ok(record.to_snapshot())
     }
 
     fn cut_snapshot(&self, draft: &Draft, volume: &VolumeRecord) -> Result<SnapshotRecord> {
         let to = Place { section: Section::Snapshots, id: &draft.id };
-        let created = self.carry_out(draft, || {
+        let created = self.lifecycle.carry_out(draft, || {
             let created = self.host.now();
-            Ok(self.cut(volume, to)?.finished().map(|()| created))
+            Ok(self.contents.cut(volume, to)?.finished().map(|()| created))
         })?;
         Ok(record_of(volume, &draft.id, &draft.name, created))
     }
 
     fn same_snapshot(&self, id: &str, source: &str) -> Result<Snapshot> {
-        let snapshot = self.find_snapshot(id)?.ok_or_else(|| refusal::no_snapshot(id))?;
+        let snapshot = self.pool.find_snapshot(id)?.ok_or_else(|| refusal::no_snapshot(id))?;
         if snapshot.source_volume != source {
             let message = format!("snapshot {id} has this name and is of volume {}", snapshot.source_volume);
             return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
         }
-        let index = self.missing_snapshot(&snapshot)?;
-        self.settle_standing(Section::Snapshots, &snapshot.name, index)?;
+        let index = self.index.missing_snapshot(&snapshot)?;
+        self.lifecycle.settle_standing(Section::Snapshots, &snapshot.name, index)?;
         Ok(snapshot.to_snapshot())
     }
 }

@@ -5,26 +5,27 @@
 use drivebay_sdk::snapshots::DeleteSnapshotRequest;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Result};
+use local_index::Index;
+use local_pool::{Draft, Section};
 
 use crate::backend::Backend;
-use crate::pool::{Draft, Section};
 
 impl Backend<'_> {
     /// `snapshots.delete-snapshot`.
     pub(crate) fn delete_snapshot(&self, request: &DeleteSnapshotRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
-        let Some(snapshot) = self.find_snapshot(&request.snapshot_id)? else {
+        self.index.open()?;
+        let Some(snapshot) = self.pool.find_snapshot(&request.snapshot_id)? else {
             // Members of a group are removed by the group.
-            return self.resume_removal(Section::Snapshots, &request.snapshot_id);
+            return self.lifecycle.resume_removal(Section::Snapshots, &request.snapshot_id);
         };
         if let Some(group) = &snapshot.group {
             let message = format!("snapshot {} belongs to group snapshot {group} and goes with it", snapshot.id);
             return Err(Error::invalid_argument(message));
         }
-        self.check_snapshot_free(&snapshot)?;
+        self.replication.check_snapshot_free(&snapshot)?;
         let object = Draft { section: Section::Snapshots, id: snapshot.id.clone(), name: snapshot.name.clone() };
-        self.remove(&object, Self::unindex_snapshot(Commit::new(), &snapshot))?;
-        self.finish_removal(&object)
+        self.lifecycle.remove(&object, Index::without_snapshot(Commit::new(), &snapshot))?;
+        self.lifecycle.finish_removal(&object)
     }
 }

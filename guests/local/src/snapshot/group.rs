@@ -9,15 +9,13 @@ use drivebay_sdk::group_snapshots::{
 };
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Reason, Result};
+use local_index::Index;
+use local_pool::record::{FORMAT, GroupRecord, Member, Moment, SnapshotRecord, VolumeRecord};
+use local_pool::{Claim, Draft, Place, Progress, Section, Sharing, ids, refusal};
 
 use super::create::record_of;
 use crate::backend::Backend;
-use crate::contents::{self, Place};
-use crate::pool::{Claim, Draft, Progress, Section, Sharing};
-use crate::record::{FORMAT, GroupRecord, Member, Moment, SnapshotRecord, VolumeRecord};
-use crate::uses::Hold;
 use crate::volume::wish;
-use crate::{ids, refusal};
 
 /// So many volumes can be cut together: all members are told to the index in one commit.
 const MOST_MEMBERS: usize = 500;
@@ -27,25 +25,25 @@ impl Backend<'_> {
     pub(crate) fn create_group_snapshot(&self, request: &CreateGroupSnapshotRequest) -> Result<GroupSnapshot> {
         self.authorise(&request.secrets)?;
         wish::read_none(&request.parameters)?;
-        self.open_index()?;
-        if let Some(id) = self.standing(Section::Groups, &request.name)? {
+        self.index.open()?;
+        if let Some(id) = self.pool.find_named(Section::Groups, &request.name)? {
             return self.same_group(&id, &request.source_volume_ids);
         }
         if request.source_volume_ids.len() > MOST_MEMBERS {
             let message = format!("at most {MOST_MEMBERS} volumes can be cut together");
             return Err(Error::resource_exhausted(message));
         }
-        let volumes = request.source_volume_ids.iter().map(|id| self.volume(id)).collect::<Result<Vec<_>>>()?;
-        volumes.iter().try_for_each(|volume| self.check_contents_whole(volume))?;
-        let sharing = self.sharing()?;
-        let frozen = self.check_together(&volumes, sharing)?;
-        let draft = match self.claim(Section::Groups, &request.name, None)? {
+        let volumes = request.source_volume_ids.iter().map(|id| self.pool.volume(id)).collect::<Result<Vec<_>>>()?;
+        volumes.iter().try_for_each(|volume| self.replication.check_whole(volume))?;
+        let sharing = self.pool.sharing()?;
+        let frozen = self.contents.check_together(&volumes, sharing)?;
+        let draft = match self.lifecycle.claim(Section::Groups, &request.name, None)? {
             Claim::Standing(id) => return self.same_group(&id, &request.source_volume_ids),
             Claim::Fresh(draft) | Claim::Resumed(draft) => draft,
         };
         let group = self.planned_group(&draft, &volumes);
         let frozen: Vec<&str> = frozen.iter().map(String::as_str).collect();
-        let created = self.carry_out(&draft, || {
+        let created = self.lifecycle.carry_out(&draft, || {
             self.announce(&group)?;
             self.cut_group(&group, &volumes, sharing, &frozen)
         })?;
@@ -55,50 +53,24 @@ impl Backend<'_> {
     /// `group-snapshots.delete-group-snapshot`.
     pub(crate) fn delete_group_snapshot(&self, request: &DeleteGroupSnapshotRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
-        let Some(group) = self.find_group(&request.group_snapshot_id)? else {
-            return self.resume_removal(Section::Groups, &request.group_snapshot_id);
+        self.index.open()?;
+        let Some(group) = self.pool.find_group(&request.group_snapshot_id)? else {
+            return self.lifecycle.resume_removal(Section::Groups, &request.group_snapshot_id);
         };
         check_members(&group, &request.snapshot_ids)?;
         let object = Draft { section: Section::Groups, id: group.id.clone(), name: group.name.clone() };
-        let index = self.members_of(&group)?.iter().fold(Commit::new(), Self::unindex_snapshot);
-        self.remove(&object, index)?;
-        self.finish_removal(&object)
+        let index = self.members_of(&group)?.iter().fold(Commit::new(), Index::without_snapshot);
+        self.lifecycle.remove(&object, index)?;
+        self.lifecycle.finish_removal(&object)
     }
 
     /// `group-snapshots.get-group-snapshot`.
     pub(crate) fn get_group_snapshot(&self, request: &GetGroupSnapshotRequest) -> Result<GroupSnapshot> {
         self.authorise(&request.secrets)?;
         let id = &request.group_snapshot_id;
-        let group = self.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
+        let group = self.pool.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
         check_members(&group, &request.snapshot_ids)?;
         self.group_snapshot(&group)
-    }
-
-    /// Refuses what cannot be cut together now; otherwise the volumes that must be frozen.
-    pub(crate) fn check_together(&self, volumes: &[VolumeRecord], sharing: Sharing) -> Result<Vec<String>> {
-        let mut frozen = Vec::new();
-        for volume in volumes {
-            let id = &volume.id;
-            match self.hold_of(volume)? {
-                Hold::Idle => {}
-                Hold::Raw(place) => {
-                    let message = format!("volume {id} is published as a raw device on {place} and cannot be frozen");
-                    return Err(refusal::in_use(message));
-                }
-                Hold::Elsewhere(place) => {
-                    let message = format!("volume {id} is staged on {place}, which alone could freeze it");
-                    return Err(refusal::in_use(message));
-                }
-                Hold::Directory(place) => return Err(contents::busy_directory(id, &place)),
-                Hold::Here if sharing == Sharing::Impossible => {
-                    let message = format!("volume {id} is in use, and this pool cannot share blocks");
-                    return Err(refusal::in_use(message));
-                }
-                Hold::Here => frozen.push(id.clone()),
-            }
-        }
-        Ok(frozen)
     }
 
     fn planned_group(&self, draft: &Draft, volumes: &[VolumeRecord]) -> GroupRecord {
@@ -118,18 +90,20 @@ impl Backend<'_> {
     /// Writes down which members will be made, before they are made, and makes room for them. What
     /// an interrupted call made of other volumes goes.
     fn announce(&self, group: &GroupRecord) -> Result<()> {
-        let path = self.planned_file(&group.id);
-        let before = self.read_record::<GroupRecord>(&path)?;
+        let path = self.pool.planned_file(&group.id);
+        let before = self.pool.read_record::<GroupRecord>(&path)?;
         let same = matches!(&before, Some(Ok(before)) if before.members == group.members);
         if before.is_some() && !same {
-            self.erase(Section::Groups, &group.id)?;
-            self.make_directories(&self.directory(Section::Groups, &group.id))?;
+            self.lifecycle.erase(Section::Groups, &group.id)?;
+            self.pool.make_directories(&self.pool.directory(Section::Groups, &group.id))?;
         }
         if !same {
-            self.replace(&path, group)?;
+            self.pool.replace(&path, group)?;
         }
         let mut rooms = group.members.iter();
-        rooms.try_for_each(|member| self.make_directories(&self.directory(Section::Snapshots, &member.snapshot)))
+        rooms.try_for_each(|member| {
+            self.pool.make_directories(&self.pool.directory(Section::Snapshots, &member.snapshot))
+        })
     }
 
     /// Makes the contents of all members; none: copies are under way. The moment is that of the cut.
@@ -146,15 +120,15 @@ impl Backend<'_> {
             for (volume, member) in volumes.iter().zip(&group.members) {
                 let from = Place { section: Section::Volumes, id: &volume.id };
                 let to = Place { section: Section::Snapshots, id: &member.snapshot };
-                if self.transfer(from, to, &volume.content, sharing)? == Progress::UnderWay {
+                if self.contents.transfer(from, to, &volume.content, sharing)? == Progress::UnderWay {
                     progress = Progress::UnderWay;
                 }
             }
             Ok((progress == Progress::Done).then_some(created))
         };
-        let created = self.while_frozen(frozen, cut)?;
+        let created = self.contents.while_frozen(frozen, cut)?;
         // Who came while files were copied one by one has changed what the others were copied with.
-        let now = self.check_together(volumes, sharing)?;
+        let now = self.contents.check_together(volumes, sharing)?;
         if now.len() != frozen.len() {
             let message = "a volume was put to use during the cut";
             return Err(Error::aborted(message).with_reason(Reason::Busy));
@@ -168,23 +142,23 @@ impl Backend<'_> {
             let mut record = record_of(volume, &member.snapshot, "", group.created);
             record.group = Some(draft.id.clone());
             if let Err(error) = self.write_member(&record) {
-                self.abandon(draft);
+                self.lifecycle.abandon(draft);
                 return Err(error);
             }
-            index = Self::index_snapshot(index, &record)?;
+            index = Index::with_snapshot(index, &record)?;
         }
-        self.publish(draft, group, index)?;
-        self.remove_file(&self.planned_file(&group.id))?;
+        self.lifecycle.publish(draft, group, index)?;
+        self.pool.remove_file(&self.pool.planned_file(&group.id))?;
         self.group_snapshot(group)
     }
 
     fn write_member(&self, record: &SnapshotRecord) -> Result<()> {
-        self.replace(&self.record_file(Section::Snapshots, &record.id), record)?;
-        self.sync(&self.directory(Section::Snapshots, &record.id))
+        self.pool.replace(&self.pool.record_file(Section::Snapshots, &record.id), record)?;
+        self.pool.sync(&self.pool.directory(Section::Snapshots, &record.id))
     }
 
     fn same_group(&self, id: &str, volumes: &[String]) -> Result<GroupSnapshot> {
-        let group = self.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
+        let group = self.pool.find_group(id)?.ok_or_else(|| refusal::no_group(id))?;
         if !are_same(group.members.iter().map(|member| &member.volume), volumes) {
             let message = format!("group snapshot {id} has this name and is of other volumes");
             return Err(Error::already_exists(message).with_reason(Reason::Incompatible));
@@ -192,12 +166,12 @@ impl Backend<'_> {
         let members = self.members_of(&group)?;
         let mut missing = None;
         for member in &members {
-            if self.missing_snapshot(member)?.is_some() {
+            if self.index.missing_snapshot(member)?.is_some() {
                 let index = missing.take().unwrap_or_default();
-                missing = Some(Self::index_snapshot(index, member)?);
+                missing = Some(Index::with_snapshot(index, member)?);
             }
         }
-        self.settle_standing(Section::Groups, &group.name, missing)?;
+        self.lifecycle.settle_standing(Section::Groups, &group.name, missing)?;
         self.group_snapshot(&group)
     }
 
@@ -211,7 +185,7 @@ impl Backend<'_> {
     }
 
     fn members_of(&self, group: &GroupRecord) -> Result<Vec<SnapshotRecord>> {
-        group.members.iter().map(|member| self.snapshot(&member.snapshot)).collect()
+        group.members.iter().map(|member| self.pool.snapshot(&member.snapshot)).collect()
     }
 }
 

@@ -5,10 +5,10 @@
 use drivebay_sdk::snapshots::{GetSnapshotRequest, ListSnapshotsRequest, ListSnapshotsResponse};
 use drivebay_sdk::types::Snapshot;
 use drivebay_sdk::{Result, listing};
+use local_pool::record::SnapshotRecord;
 
 use crate::backend::Backend;
 use crate::paging::{Cut, cut, limit};
-use crate::record::SnapshotRecord;
 
 impl Backend<'_> {
     /// `snapshots.list-snapshots`.
@@ -20,17 +20,17 @@ impl Backend<'_> {
         let source = request.source_volume_id.as_deref().filter(|id| !id.is_empty());
         let found = match (request.snapshot_id.as_deref().filter(|id| !id.is_empty()), source) {
             (Some(id), source) => {
-                let snapshot = self.find_snapshot(id)?;
+                let snapshot = self.pool.find_snapshot(id)?;
                 let matching = |found: &SnapshotRecord| source.is_none_or(|source| found.source_volume == source);
                 snapshot.filter(matching).into_iter().collect()
             }
             (None, Some(source)) => {
-                self.open_index()?;
-                self.indexed_snapshots_of(source, after, wanted)?
+                self.index.open()?;
+                self.index.snapshots_of(source, after, wanted)?
             }
             (None, None) => {
-                self.open_index()?;
-                self.indexed_snapshots(after, wanted)?
+                self.index.open()?;
+                self.index.snapshots(after, wanted)?
             }
         };
         let Cut { entries, next_token } = cut(found, limit, |snapshot| &snapshot.id);
@@ -41,11 +41,11 @@ impl Backend<'_> {
     /// `snapshots.get-snapshot`.
     pub(crate) fn get_snapshot(&self, request: &GetSnapshotRequest) -> Result<Snapshot> {
         self.authorise(&request.secrets)?;
-        self.show_snapshot(&self.snapshot(&request.snapshot_id)?)
+        self.show_snapshot(&self.pool.snapshot(&request.snapshot_id)?)
     }
 
     /// A snapshot as clients know it. A copy from another site is not ready before it is promoted.
     fn show_snapshot(&self, snapshot: &SnapshotRecord) -> Result<Snapshot> {
-        Ok(Snapshot { ready_to_use: !self.is_held(snapshot)?, ..snapshot.to_snapshot() })
+        Ok(Snapshot { ready_to_use: !self.replication.is_held(snapshot)?, ..snapshot.to_snapshot() })
     }
 }

@@ -5,17 +5,16 @@
 use drivebay_sdk::files::Extent;
 use drivebay_sdk::snapshot_metadata::{BlockMetadata, BlockSize, GetAllocatedRequest, GetDeltaRequest, MetadataPage};
 use drivebay_sdk::{Error, Result};
+use local_pool::record::{Content, SnapshotRecord};
+use local_pool::{IMAGE, Section, refusal};
 
 use crate::backend::Backend;
-use crate::pool::{IMAGE, Section};
-use crate::record::{Content, SnapshotRecord};
-use crate::refusal;
 
 impl Backend<'_> {
     /// `snapshot-metadata.get-allocated`.
     pub(crate) fn get_allocated(&self, request: &GetAllocatedRequest) -> Result<MetadataPage> {
         self.authorise(&request.secrets)?;
-        let snapshot = self.snapshot(&request.snapshot_id)?;
+        let snapshot = self.pool.snapshot(&request.snapshot_id)?;
         let image = self.image_of(&snapshot, request.starting_offset)?;
         let page = self
             .host
@@ -27,8 +26,8 @@ impl Backend<'_> {
     /// `snapshot-metadata.get-delta`.
     pub(crate) fn get_delta(&self, request: &GetDeltaRequest) -> Result<MetadataPage> {
         self.authorise(&request.secrets)?;
-        let base = self.snapshot(&request.base_snapshot_id)?;
-        let target = self.snapshot(&request.target_snapshot_id)?;
+        let base = self.pool.snapshot(&request.base_snapshot_id)?;
+        let target = self.pool.snapshot(&request.target_snapshot_id)?;
         if base.source_volume != target.source_volume {
             let message = format!("snapshots {} and {} are of different volumes", base.id, target.id);
             return Err(Error::invalid_argument(message));
@@ -51,7 +50,7 @@ impl Backend<'_> {
             let message = format!("offset {offset} lies beyond the {} bytes of the volume", snapshot.size_bytes);
             return Err(Error::out_of_range(message));
         }
-        Ok(self.file(Section::Snapshots, &snapshot.id, IMAGE))
+        Ok(self.pool.file(Section::Snapshots, &snapshot.id, IMAGE))
     }
 }
 

@@ -1,13 +1,14 @@
 //! A volume at its nodes: attaching, staging, publishing, growing there, and volumes that live as long
 //! as a pod.
 
+use drivebay_sdk::mounts::{Access, EntryKind};
+use drivebay_sdk::types::{AccessMode, AccessType, CapacityRange};
+use drivebay_sdk::{ErrorCode, attachment, expansion, node_expansion, node_stats, volume_listing};
+
 use super::World;
 use super::crash::assert_clean;
 use super::jobs::AVAILABLE;
 use super::requests::*;
-use drivebay_sdk::mounts::{Access, EntryKind};
-use drivebay_sdk::types::{AccessMode, AccessType, CapacityRange};
-use drivebay_sdk::{ErrorCode, attachment, expansion, node_expansion, node_stats, volume_listing};
 
 #[test]
 fn attachments_follow_the_modes() {

@@ -1,12 +1,13 @@
 //! Clones and snapshots: what is copied and when it is not, and what is told of their blocks.
 
+use drivebay_sdk::mounts::EntryKind;
+use drivebay_sdk::types::{AccessMode, CapacityRange, VolumeContentSource};
+use drivebay_sdk::{ErrorCode, snapshot_metadata};
+
 use super::World;
 use super::crash::assert_clean;
 use super::jobs::header;
 use super::requests::*;
-use drivebay_sdk::mounts::EntryKind;
-use drivebay_sdk::types::{AccessMode, CapacityRange, VolumeContentSource};
-use drivebay_sdk::{ErrorCode, snapshot_metadata};
 
 #[test]
 fn a_clone_has_its_own_uuid_before_its_first_mount_and_its_full_size_after() {
@@ -145,7 +146,7 @@ fn directories_are_copied_with_what_is_in_them() {
         let world = World::new();
         world.pool.shares_blocks.set(shares_blocks);
         let id = world.create(&create_directory("source")).unwrap().volume_id;
-        let data = |id: &str| format!("{}/volumes/{}/{id}/data", world.pool.path(), crate::ids::bucket(id));
+        let data = |id: &str| format!("{}/volumes/{}/{id}/data", world.pool.path(), local_pool::ids::bucket(id));
         std::fs::create_dir_all(format!("{}/a/b", data(&id))).unwrap();
         std::fs::write(format!("{}/a/b/file", data(&id)), "words").unwrap();
         std::fs::write(format!("{}/large", data(&id)), vec![7; 5 << 20]).unwrap();

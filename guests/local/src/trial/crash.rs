@@ -5,11 +5,12 @@
 //! back to order in three ways: by recovery, by the mere repetition of the request, and with the
 //! state lost altogether.
 
-use super::requests::*;
-use super::{Pool, World};
 use drivebay_sdk::group_snapshots::DeleteGroupSnapshotRequest;
 use drivebay_sdk::types::{CapacityRange, VolumeContentSource};
 use drivebay_sdk::{Result, expansion};
+
+use super::requests::*;
+use super::{Pool, World};
 
 /// How order comes back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,8 +100,8 @@ pub(crate) fn assert_clean(world: &World, when: &str) {
             [.., "deleted.json"] => panic!("{when}: {file} is left"),
             ["names", section, _, _] => {
                 let text = std::fs::read_to_string(world.pool.directory.path().join(file)).unwrap();
-                let name: crate::record::NameRecord = serde_json::from_str(&text).unwrap();
-                let record = format!("{section}/{}/{}/record.json", crate::ids::bucket(&name.id), name.id);
+                let name: local_pool::record::NameRecord = serde_json::from_str(&text).unwrap();
+                let record = format!("{section}/{}/{}/record.json", local_pool::ids::bucket(&name.id), name.id);
                 assert!(files.contains(&record), "{when}: the name {} stands for nothing", name.name);
             }
             _ => {}
@@ -127,7 +128,7 @@ fn one_volume(world: &World) -> Ids {
 
 fn one_directory(world: &World) -> Ids {
     let id = world.create(&create_directory("source")).unwrap().volume_id;
-    let data = format!("{}/volumes/{}/{id}/data", world.pool.path(), crate::ids::bucket(&id));
+    let data = format!("{}/volumes/{}/{id}/data", world.pool.path(), local_pool::ids::bucket(&id));
     std::fs::create_dir(format!("{data}/deep")).unwrap();
     std::fs::write(format!("{data}/deep/a"), "a").unwrap();
     std::fs::write(format!("{data}/b"), "bb").unwrap();

@@ -1,10 +1,12 @@
 //! One byte flipped in each kind of file in the link: refused by name, nothing applied, mended.
 
-use super::World;
-use super::sites::*;
+use std::fs;
+
 use drivebay_sdk::ErrorCode;
 use drivebay_sdk::replication::ReplicationHealth;
-use std::fs;
+
+use super::World;
+use super::sites::*;
 
 /// A transfer that has been sent and not taken in, with one of its files damaged.
 fn damaged(kind: &str, damage: fn(&mut Vec<u8>)) {
@@ -73,7 +75,7 @@ fn a_segment_of_another_making() {
     refused("000001.json", "manifest.json", |bytes| {
         let mut body = bytes.split_off(65);
         body.push(b' ');
-        *bytes = [crate::ids::digest(&body).as_bytes(), b"\n", &body].concat();
+        *bytes = [local_pool::ids::digest(&body).as_bytes(), b"\n", &body].concat();
     });
 }
 

@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 
 use drivebay_sdk::files::{Error, ErrorCode};
 use drivebay_sdk::mounts::{Access, BindRequest, BindSource, EntryKind, LedgerEntry, MountRequest, Usage, UsageUnit};
+use local_pool::host::{Answer, Mounts};
 
 use super::World;
 use super::jobs::{header, refused, write_header};
-use crate::host::{Answer, Mounts};
 
 #[derive(Clone, Debug)]
 pub(crate) struct Standing {

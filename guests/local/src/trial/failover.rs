@@ -1,14 +1,16 @@
 //! Failing over and back: planned, forced, split and healed.
 
-use super::requests::*;
-use super::sites::*;
-use super::volume_groups::{group_request, modify};
-use super::world::World;
+use std::rc::Rc;
+
 use drivebay_sdk::ErrorCode;
 use drivebay_sdk::replication::{ReplicationHealth, Role};
 use drivebay_sdk::replication_destination::ReplicationTarget;
 use drivebay_sdk::types::ReplicationSource;
-use std::rc::Rc;
+
+use super::requests::*;
+use super::sites::*;
+use super::volume_groups::{group_request, modify};
+use super::world::World;
 
 #[test]
 fn over_and_back_without_a_byte_lost() {
@@ -286,10 +288,10 @@ fn a_group_fails_over_as_one() {
     // Members are not replicated by themselves.
     let refused = sites.a.promote(volume(&ids[0]), false).unwrap_err();
     assert_eq!(refused.code, ErrorCode::FailedPrecondition);
-    let state = sites.a.call(|backend| backend.replication_state(&volume(&ids[0]))).unwrap();
+    let state = sites.a.call(|backend| backend.replication.state_of(&volume(&ids[0]))).unwrap();
     assert_eq!(state.through_group.as_ref(), Some(&group.volume_group_id));
     for nobody in [volume("nobody"), ReplicationSource::VolumeGroup("nobody".to_owned())] {
-        let error = sites.a.call(|backend| backend.replication_state(&nobody)).unwrap_err();
+        let error = sites.a.call(|backend| backend.replication.state_of(&nobody)).unwrap_err();
         assert_eq!(error.code, ErrorCode::NotFound, "{nobody:?}");
     }
     assert_eq!(sites.a.info(source.clone()).unwrap().status, Some(ReplicationHealth::Healthy));

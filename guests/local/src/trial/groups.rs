@@ -1,11 +1,12 @@
 //! Group snapshots: one moment, all or nothing.
 
-use super::World;
-use super::crash::assert_clean;
-use super::requests::*;
 use drivebay_sdk::group_snapshots::{DeleteGroupSnapshotRequest, GetGroupSnapshotRequest, GroupSnapshot};
 use drivebay_sdk::types::{Snapshot, VolumeContentSource};
 use drivebay_sdk::{ErrorCode, Result};
+
+use super::World;
+use super::crash::assert_clean;
+use super::requests::*;
 
 fn cut(world: &World, volumes: &[&str]) -> Result<GroupSnapshot> {
     world.call(|backend| backend.create_group_snapshot(&group_of("group", volumes)))

@@ -2,11 +2,12 @@
 
 use std::rc::Rc;
 
+use drivebay_sdk::ErrorCode;
+use drivebay_sdk::types::{AccessMode, VolumeContentSource};
+
 use super::crash::assert_clean;
 use super::requests::*;
 use super::{Pool, World};
-use drivebay_sdk::ErrorCode;
-use drivebay_sdk::types::{AccessMode, VolumeContentSource};
 
 #[test]
 fn a_node_stages_what_a_controller_made_and_keeps_it_from_being_deleted() {

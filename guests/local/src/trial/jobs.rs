@@ -10,9 +10,9 @@ use drivebay_sdk::files::{
     Allocation, Comparison, CopyJob, DifferencePage, Error, ErrorCode, Extent, FileSystem, Job, JobProgress, JobResult,
     JobState, Page, Space,
 };
+use local_pool::host::{Answer, Files};
 
 use super::World;
-use crate::host::{Answer, Files};
 
 /// What the pool has, in bytes.
 pub(crate) const AVAILABLE: u64 = 64 << 30;
@@ -135,10 +135,10 @@ fn copy_ranges(copy: &CopyJob) -> std::io::Result<JobResult> {
         let bytes = source.get(from..from + usize::try_from(range.length).unwrap());
         let bytes = bytes.ok_or(ErrorKind::UnexpectedEof)?;
         target.write_all_at(bytes, range.offset)?;
-        text += &[range.offset.to_string(), range.length.to_string(), crate::ids::digest(bytes)].join(" ");
+        text += &[range.offset.to_string(), range.length.to_string(), local_pool::ids::digest(bytes)].join(" ");
     }
     let bytes = ranges.iter().map(|range| range.length).sum();
-    Ok(JobResult { bytes, checksum: crate::ids::digest(text.as_bytes()) })
+    Ok(JobResult { bytes, checksum: local_pool::ids::digest(text.as_bytes()) })
 }
 
 impl Files for World {

@@ -1,13 +1,14 @@
 //! A volume's life with its controller: making, asking, changing, deleting, and what each refuses.
 
-use super::World;
-use super::crash::assert_clean;
-use super::jobs::{AVAILABLE, header};
-use super::requests::*;
 use drivebay_sdk::mounts::Access;
 use drivebay_sdk::types::{AccessMode, CapacityRange, VolumeContentSource, VolumeHealthErrorType};
 use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
 use drivebay_sdk::{ErrorCode, attachment, capacity, modification, volume_health};
+
+use super::World;
+use super::crash::assert_clean;
+use super::jobs::{AVAILABLE, header};
+use super::requests::*;
 
 #[test]
 fn an_image_from_making_to_deleting() {
@@ -121,7 +122,7 @@ fn a_resumed_making_with_other_wishes_keeps_nothing_of_the_first() {
     world.jobs.slowness.set(9);
     assert_eq!(code(world.create(&create("pvc-1"))), ErrorCode::Unavailable);
     let id = world.create(&create_directory("pvc-1")).unwrap().volume_id;
-    let folder = format!("volumes/{}/{id}/", crate::ids::bucket(&id));
+    let folder = format!("volumes/{}/{id}/", local_pool::ids::bucket(&id));
     let files: Vec<String> =
         world.pool.files().iter().filter_map(|file| file.strip_prefix(&folder)).map(str::to_owned).collect();
     assert_eq!(files, ["data", "record.json"]);

@@ -1,10 +1,11 @@
 //! Listing: pages, filters, and volumes that an operator placed.
 
-use super::World;
-use super::requests::*;
 use drivebay_sdk::ErrorCode;
 use drivebay_sdk::snapshots::ListSnapshotsRequest;
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest};
+
+use super::World;
+use super::requests::*;
 
 fn place(world: &World, id: &str, record: &str) {
     let directory = format!("{}/volumes/00/{id}", world.pool.path());

@@ -1,10 +1,11 @@
 //! What calls read that change nothing: clients repeat them without end, so each file that one opens counts.
 
+use drivebay_sdk::volumes::ValidateVolumeCapabilitiesRequest;
+use drivebay_sdk::{ErrorCode, Result, volume_listing};
+
 use super::World;
 use super::requests::*;
 use crate::backend::Backend;
-use drivebay_sdk::volumes::ValidateVolumeCapabilitiesRequest;
-use drivebay_sdk::{ErrorCode, Result, volume_listing};
 
 /// How often a call reads a file or looks for one.
 fn looks<T>(world: &World, work: impl FnOnce(&Backend<'_>) -> Result<T>) -> u32 {

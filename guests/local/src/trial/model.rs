@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use drivebay_sdk::types::VolumeContentSource;
+use proptest::prelude::*;
+
 use super::World;
 use super::crash::assert_clean;
 use super::requests::*;
-use drivebay_sdk::types::VolumeContentSource;
-use proptest::prelude::*;
 
 #[derive(Clone, Debug)]
 enum Step {

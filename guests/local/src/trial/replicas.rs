@@ -1,12 +1,13 @@
 //! The life of a replication: first transfer, schedule, figures, ids, terms, disabling.
 
-use super::requests::*;
-use super::sites::*;
-use super::volume_groups::{delete_group, group_request};
-use crate::host::Surroundings as _;
 use drivebay_sdk::replication::{EnableReplicationRequest, ReplicationHealth, Role};
 use drivebay_sdk::types::{CapacityRange, ReplicationSource, VolumeContentSource};
 use drivebay_sdk::{ErrorCode, expansion};
+use local_pool::host::Surroundings as _;
+
+use super::requests::*;
+use super::sites::*;
+use super::volume_groups::{delete_group, group_request};
 
 #[test]
 fn the_first_transfer_starts_at_once_and_the_copy_has_an_id_of_its_own() {
@@ -104,7 +105,7 @@ fn a_source_has_one_replication_and_one_name_for_it() {
             replication_id: name.map(str::to_owned),
             replication_source: volume(&id),
         };
-        sites.a.call(|backend| backend.enable_replication(&request))
+        sites.a.call(|backend| backend.enable_replication(request))
     };
     enable(Some("x")).unwrap();
     enable(None).unwrap();
@@ -283,11 +284,11 @@ fn a_segment_that_was_begun_is_not_planned_anew() {
             // The peer first, and then what sends, with ever more time.
             sites.run(&sites.b);
             let now = sites.a.now();
-            let due = sites.a.without_pool(|backend| backend.list_due(now.into())).unwrap().works;
+            let due = sites.a.look_up(|backend| backend.replication.list_due(now.into())).unwrap().works;
             for work in due.into_iter().filter(|work| work.due <= now.into() && work.id != "watch") {
                 let hasty = work.id.starts_with("move ") && round % 2 == 0;
                 sites.a.patience.set(hasty.then_some(patience));
-                sites.a.call(|backend| backend.run_step(&work.id)).unwrap();
+                sites.a.call(|backend| backend.replication.run_step(&work.id)).unwrap();
                 sites.a.patience.set(None);
             }
             sites.pass(500);

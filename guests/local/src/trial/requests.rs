@@ -182,14 +182,16 @@ impl World {
 
     /// The path of a volume's image in the pool.
     pub(crate) fn image(&self, id: &str) -> String {
-        format!("{}/volumes/{}/{id}/image", self.pool.path(), crate::ids::bucket(id))
+        format!("{}/volumes/{}/{id}/image", self.pool.path(), local_pool::ids::bucket(id))
     }
 
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself has one lifetime only")]
     pub(crate) fn check_pool(&self) -> Result<()> {
-        crate::backend::Backend::open(self, self)?.check_pool()
+        self.look_up(|backend| backend.check_pool())
     }
 
+    #[expect(clippy::redundant_closure_for_method_calls, reason = "the method itself has one lifetime only")]
     pub(crate) fn recover(&self) -> Result<()> {
-        crate::backend::Backend::open(self, self)?.recover()
+        self.look_up(|backend| backend.recover())
     }
 }

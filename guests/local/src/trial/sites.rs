@@ -16,11 +16,11 @@ use drivebay_sdk::replication_destination::{GetDestinationRequest, ReplicationTa
 use drivebay_sdk::types::{CapacityRange, ReplicationSource};
 use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Result, types::StringMap};
+use local_pool::host::Surroundings as _;
+use local_pool::ids;
 
 use super::requests::*;
 use super::{Pool, World};
-use crate::host::Surroundings as _;
-use crate::ids;
 
 /// As many rounds as background work may take until a test calls it a loop without end.
 const MOST_ROUNDS: u32 = 500;
@@ -83,10 +83,10 @@ impl Sites {
         let mut steps = 0;
         let mut failed: Vec<String> = Vec::new();
         // The watch is always due; it is run once, before the others.
-        let _ = world.call(|backend| backend.run_step("watch"));
+        let _ = world.call(|backend| backend.replication.run_step("watch"));
         for _ in 0..MOST_ROUNDS {
             let now = world.now();
-            let Ok(due) = world.without_pool(|backend| backend.list_due(now.into())) else {
+            let Ok(due) = world.look_up(|backend| backend.replication.list_due(now.into())) else {
                 return steps;
             };
             let ready: Vec<String> = due
@@ -100,7 +100,7 @@ impl Sites {
             }
             for id in ready {
                 steps += 1;
-                match world.call(|backend| backend.run_step(&id)) {
+                match world.call(|backend| backend.replication.run_step(&id)) {
                     Ok(Step::Done | Step::Later | Step::Again) => {}
                     Err(error) => {
                         self.failed.borrow_mut().push(format!("{id}: {}", error.message));
@@ -174,13 +174,9 @@ impl Sites {
 }
 
 impl World {
-    pub(crate) fn without_pool<T>(&self, work: impl FnOnce(&crate::backend::Backend<'_>) -> Result<T>) -> Result<T> {
-        work(&crate::backend::Backend::open(self, self)?)
-    }
-
     /// The name of the site in the link.
     pub(crate) fn site(&self) -> String {
-        self.call(|backend| backend.pool_id().map(str::to_owned)).unwrap()
+        self.call(|backend| backend.pool.id().map(str::to_owned)).unwrap()
     }
 
     pub(crate) fn enable(&self, source: ReplicationSource, parameters: &[(&str, &str)]) -> Result<()> {
@@ -190,7 +186,7 @@ impl World {
             replication_id: None,
             replication_source: source,
         };
-        self.call(|backend| backend.enable_replication(&request))
+        self.call(|backend| backend.enable_replication(request))
     }
 
     pub(crate) fn disable(&self, source: ReplicationSource) -> Result<()> {
@@ -243,7 +239,7 @@ impl World {
     }
 
     pub(crate) fn role(&self, source: &ReplicationSource) -> Role {
-        self.call(|backend| backend.replication_state(source)).unwrap().role
+        self.call(|backend| backend.replication.state_of(source)).unwrap().role
     }
 
     pub(crate) fn destination(&self, source: ReplicationSource) -> Result<ReplicationTarget> {

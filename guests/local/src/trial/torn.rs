@@ -1,14 +1,16 @@
 //! Killed at every step, at either site: what is whole stays whole, roles never double, and the
 //! replication goes on by itself.
 
-use super::World;
-use super::sites::*;
-use super::volume_groups::group_request;
+use std::rc::Rc;
+
 use drivebay_sdk::Result;
 use drivebay_sdk::replication::Role;
 use drivebay_sdk::replication_destination::ReplicationTarget;
 use drivebay_sdk::types::ReplicationSource;
-use std::rc::Rc;
+
+use super::World;
+use super::sites::*;
+use super::volume_groups::group_request;
 
 /// Asks for something.
 type Request = fn(&Sites, &str, &str) -> Result<()>;

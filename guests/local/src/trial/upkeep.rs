@@ -1,11 +1,12 @@
 //! Fencing nodes, and giving space back.
 
-use super::requests::*;
-use super::sites::{contents, image, small, write};
-use super::{Pool, World};
 use drivebay_sdk::fence_clients::GetFenceClientsRequest;
 use drivebay_sdk::fencing::{FenceRequest, ListFencesRequest};
 use drivebay_sdk::{ErrorCode, Result, node_reclaim_space, reclaim_space};
+
+use super::requests::*;
+use super::sites::{contents, image, small, write};
+use super::{Pool, World};
 
 fn networks(cidrs: &[&str]) -> FenceRequest {
     FenceRequest {

@@ -1,14 +1,15 @@
 //! Volume groups: membership, limits, pages, deletion with their volumes, killed at every step.
 
-use super::World;
-use super::crash::assert_clean;
-use super::requests::*;
-use super::sites::small;
 use drivebay_sdk::types::VolumeGroup;
 use drivebay_sdk::volume_group_listing::{GetGroupRequest, ListGroupsRequest};
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
 use drivebay_sdk::volume_groups::{CreateGroupRequest, DeleteGroupRequest};
 use drivebay_sdk::{ErrorCode, Result};
+
+use super::World;
+use super::crash::assert_clean;
+use super::requests::*;
+use super::sites::small;
 
 fn owned(ids: &[&str]) -> Vec<String> {
     ids.iter().map(|id| (*id).to_owned()).collect()

@@ -12,13 +12,13 @@ use std::time::Duration;
 
 use drivebay_sdk::state::{Change, Commit, Entry};
 use drivebay_sdk::{Error, Result, state};
+use local_pool::disk::{self, Disk, Lasting, Sandbox, Status};
+use local_pool::host::{Memory, Surroundings};
+use local_pool::record::Moment;
 
 use super::devices::Devices;
 use super::jobs::Jobs;
 use crate::backend::Backend;
-use crate::disk::{self, Disk, Lasting, Sandbox, Status};
-use crate::host::{Memory, Surroundings};
-use crate::record::Moment;
 
 /// What several hosts share.
 pub(crate) struct Pool {
@@ -107,14 +107,15 @@ impl World {
 
     /// Does one call.
     pub(crate) fn call<T>(&self, work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
-        let backend = Backend::open(self, self)?;
-        backend.pool_id()?;
-        work(&backend)
+        Backend::run(self, self, |backend| {
+            backend.pool.id()?;
+            work(backend)
+        })
     }
 
     /// Does one call that begins with looking for an object.
     pub(crate) fn look_up<T>(&self, work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
-        work(&Backend::open(self, self)?)
+        Backend::run(self, self, work)
     }
 
     /// Lets the process die after so many steps.

@@ -4,38 +4,34 @@
 //! record, that decides who may use the volume beside whom.
 
 use drivebay_sdk::attachment::{PublishVolumeRequest, UnpublishVolumeRequest};
-use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result};
 
 use super::attachment::{self, Decision};
 use super::fit;
 use crate::backend::Backend;
-use crate::pool::Section;
-use crate::record::VolumeRecord;
-use crate::refusal;
 
 impl Backend<'_> {
     /// `attachment.publish-volume`. The node needs to know nothing from it.
     pub(crate) fn attach_volume(&self, request: &PublishVolumeRequest) -> Result<StringMap> {
         self.authorise(&request.secrets)?;
-        let mut volume = self.volume(&request.volume_id)?;
+        let mut volume = self.pool.volume(&request.volume_id)?;
         if !self.settings.has_node(&request.node_id, self.host.node_id().as_deref()) {
             return Err(Error::not_found(format!("there is no node {:?}", request.node_id)));
         }
         fit::check(&volume.content, &request.volume_capability).map_err(|why| {
             Error::failed_precondition(format!("volume {} cannot be used as asked: {why}", volume.id))
         })?;
-        self.check_usable_here(&volume)?;
+        self.replication.check_usable(&volume)?;
         self.check_node_not_fenced(&request.node_id)?;
         let wanted = attachment::wanted(request);
         match attachment::decide(&volume.attachments, &wanted)? {
             // The record may be ahead of the index, if the call that wrote it was cut off.
-            Decision::Standing => self.refresh_volume(&volume)?,
+            Decision::Standing => self.index.refresh_volume(&volume)?,
             Decision::Attach => {
-                self.open_index()?;
+                self.index.open()?;
                 volume.attachments.push(wanted);
-                self.rewrite_volume(&volume)?;
+                self.index.rewrite_volume(&volume)?;
             }
         }
         Ok(StringMap::new())
@@ -44,7 +40,7 @@ impl Backend<'_> {
     /// `attachment.unpublish-volume`.
     pub(crate) fn detach_volume(&self, request: &UnpublishVolumeRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        let Some(mut volume) = self.find_volume(&request.volume_id)? else {
+        let Some(mut volume) = self.pool.find_volume(&request.volume_id)? else {
             return Ok(());
         };
         let before = volume.attachments.len();
@@ -53,19 +49,9 @@ impl Backend<'_> {
             None => volume.attachments.clear(),
         }
         if volume.attachments.len() == before {
-            return self.refresh_volume(&volume);
+            return self.index.refresh_volume(&volume);
         }
-        self.open_index()?;
-        self.rewrite_volume(&volume)
-    }
-
-    /// Writes a volume's changed record, then its entry in the index.
-    pub(crate) fn rewrite_volume(&self, volume: &VolumeRecord) -> Result<()> {
-        let path = self.record_file(Section::Volumes, &volume.id);
-        if !self.has_file(&path)? {
-            return Err(refusal::no_volume(&volume.id));
-        }
-        self.replace(&path, volume)?;
-        self.host.commit(&Self::index_volume(Commit::new(), volume)?)
+        self.index.open()?;
+        self.index.rewrite_volume(&volume)
     }
 }

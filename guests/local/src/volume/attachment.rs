@@ -5,9 +5,9 @@
 use drivebay_sdk::attachment::PublishVolumeRequest;
 use drivebay_sdk::types::AccessMode;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::Attachment;
 
 use super::fit;
-use crate::record::Attachment;
 
 /// What follows from a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

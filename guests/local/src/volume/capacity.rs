@@ -7,17 +7,18 @@
 use drivebay_sdk::Result;
 use drivebay_sdk::capacity::{GetCapacityRequest, GetCapacityResponse};
 use drivebay_sdk::types::VolumeCapability;
+use local_pool::record::Kind;
+use local_pool::refusal;
 
 use super::plan;
 use super::wish::{Options, Wish};
 use crate::backend::Backend;
-use crate::record::Kind;
-use crate::{refusal, sizes};
+use crate::sizes;
 
 impl Backend<'_> {
     /// `capacity.get-capacity`.
     pub(crate) fn get_capacity(&self, request: &GetCapacityRequest) -> Result<GetCapacityResponse> {
-        self.pool_id()?;
+        self.pool.id()?;
         let elsewhere = request.accessible_topology.as_ref().is_some_and(|place| !self.settings.lies_in(place));
         let least = if elsewhere { None } else { self.least_bytes(request)? };
         let Some(least) = least else {

@@ -7,14 +7,13 @@ use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::Volume;
 use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Error, Reason, Result};
+use local_index::Index;
+use local_pool::record::{Content, FORMAT, Kind, Reserve, SnapshotRecord, Source, VolumeRecord};
+use local_pool::{Claim, Draft, Place, Progress, Section, refusal};
 
 use super::plan::{self, Offered, Origin, Plan};
 use super::wish::Wish;
 use crate::backend::Backend;
-use crate::contents::Place;
-use crate::pool::{Claim, Draft, Progress, Section};
-use crate::record::{Content, FORMAT, Kind, NameRecord, Reserve, SnapshotRecord, Source, VolumeRecord};
-use crate::{index, refusal};
 
 /// The object that a volume is copied from.
 enum Model {
@@ -37,12 +36,11 @@ impl Backend<'_> {
         self.authorise(&request.secrets)?;
         let wish = Wish::read(request)?;
         // A repeated request reads a name and a record: nothing that it depends on stands in the index.
-        let record = match self.standing_volume(Section::Volumes, &request.name)? {
-            Some(volume) => self.same_volume(Section::Volumes, volume, &wish)?,
-            None => {
-                self.open_index()?;
-                self.make_volume(Section::Volumes, &request.name, &wish)?
-            }
+        let record = if let Some(volume) = self.pool.find_volume_named(Section::Volumes, &request.name)? {
+            self.same_volume(Section::Volumes, volume, &wish)?
+        } else {
+            self.index.open()?;
+            self.make_volume(Section::Volumes, &request.name, &wish)?
         };
         Ok(record.to_volume())
     }
@@ -50,7 +48,7 @@ impl Backend<'_> {
     /// Makes a volume under a name, or finds the one that has it; the index is open. In the section of ephemeral volumes
     /// the name is the id.
     pub(crate) fn make_volume(&self, section: Section, name: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
-        if let Some(volume) = self.standing_volume(section, name)? {
+        if let Some(volume) = self.pool.find_volume_named(section, name)? {
             return self.same_volume(section, volume, wish);
         }
         let model = wish.source.as_ref().map(|source| self.model(source)).transpose()?;
@@ -62,43 +60,27 @@ impl Backend<'_> {
         let plan = plan::decide(wish, origin.as_ref(), &self.offered(wish, origin.as_ref())?)?;
         self.check_space(&plan, origin.as_ref())?;
         let id = (section == Section::Ephemeral).then_some(name);
-        match self.claim(section, name, id)? {
+        match self.lifecycle.claim(section, name, id)? {
             Claim::Standing(id) => {
-                let volume = self.find_volume_in(section, &id)?.ok_or_else(|| refusal::no_volume(&id))?;
+                let volume = self.pool.find_volume_in(section, &id)?.ok_or_else(|| refusal::no_volume(&id))?;
                 self.same_volume(section, volume, wish)
             }
             Claim::Fresh(draft) => self.build(&draft, &plan, wish, model.as_ref(), group),
             Claim::Resumed(draft) => {
-                self.clear_other_kind(Place { section, id: &draft.id }, &plan.content)?;
+                self.contents.clear_other_kind(Place { section, id: &draft.id }, &plan.content)?;
                 self.build(&draft, &plan, wish, model.as_ref(), group)
             }
         }
     }
 
-    /// The volume that exists under a client's name; none: there is none.
-    pub(crate) fn standing_volume(&self, section: Section, name: &str) -> Result<Option<VolumeRecord>> {
-        match self.read_record::<NameRecord>(&self.name_file(section, name))? {
-            Some(Ok(found)) => self.find_volume_in(section, &found.id),
-            _ => Ok(None),
-        }
-    }
-
-    /// The id of what exists under a client's name; none: nothing does.
-    pub(crate) fn standing(&self, section: Section, name: &str) -> Result<Option<String>> {
-        match self.read_record::<NameRecord>(&self.name_file(section, name))? {
-            Some(Ok(found)) if self.has_record(section, &found.id)? => Ok(Some(found.id)),
-            _ => Ok(None),
-        }
-    }
-
     fn same_volume(&self, section: Section, volume: VolumeRecord, wish: &Wish<'_>) -> Result<VolumeRecord> {
-        plan::check_same(&volume, wish, &self.settings)?;
+        plan::check_same(&volume, wish, self.settings)?;
         self.check_same_group(&volume, wish)?;
         let index = match section {
-            Section::Volumes => self.missing_volume(&volume)?,
+            Section::Volumes => self.index.missing_volume(&volume)?,
             _ => None,
         };
-        self.settle_standing(section, &volume.name, index)?;
+        self.lifecycle.settle_standing(section, &volume.name, index)?;
         Ok(volume)
     }
 
@@ -118,13 +100,13 @@ impl Backend<'_> {
     fn model(&self, source: &Source) -> Result<Model> {
         match source {
             Source::Snapshot(id) => {
-                let snapshot = self.snapshot(id)?;
-                self.check_snapshot_usable(&snapshot)?;
+                let snapshot = self.pool.snapshot(id)?;
+                self.replication.check_snapshot_usable(&snapshot)?;
                 Ok(Model::Snapshot(snapshot))
             }
             Source::Volume(id) => {
-                let volume = self.volume(id)?;
-                self.check_contents_whole(&volume)?;
+                let volume = self.pool.volume(id)?;
+                self.replication.check_whole(&volume)?;
                 Ok(Model::Volume(Box::new(volume)))
             }
         }
@@ -166,42 +148,42 @@ impl Backend<'_> {
         model: Option<&Model>,
         group: Option<String>,
     ) -> Result<VolumeRecord> {
-        self.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
+        self.lifecycle.carry_out(draft, || Ok(self.fill(draft, plan, model)?.finished()))?;
         let mut record = self.new_record(draft, plan, wish);
         if let Some(group) = group {
             if let Err(error) = self.join_group(&record.id, &group) {
-                self.abandon(draft);
+                self.lifecycle.abandon(draft);
                 return Err(error);
             }
             record.group = Some(group.clone());
             record.created_in = Some(group);
         }
         let told = match draft.section {
-            Section::Volumes => Self::index_volume(Commit::new(), &record)?,
+            Section::Volumes => Index::with_volume(Commit::new(), &record)?,
             // Recovery looks there for volumes that were made and never published.
-            Section::Ephemeral => Commit::new().put(index::use_key(&record.id), draft.section.folder()),
+            Section::Ephemeral => Commit::new().put(local_pool::use_key(&record.id), draft.section.folder()),
             _ => Commit::new(),
         };
-        self.publish(draft, &record, told)?;
+        self.lifecycle.publish(draft, &record, told)?;
         Ok(record)
     }
 
     fn fill(&self, draft: &Draft, plan: &Plan, model: Option<&Model>) -> Result<Progress> {
         let place = Place { section: draft.section, id: &draft.id };
         let progress = match model {
-            None => self.make_contents(place, &plan.content, plan.bytes)?,
-            Some(Model::Volume(volume)) => self.cut(volume, place)?,
+            None => self.contents.make_contents(place, &plan.content, plan.bytes)?,
+            Some(Model::Volume(volume)) => self.contents.cut(volume, place)?,
             Some(Model::Snapshot(snapshot)) => {
                 let from = Place { section: Section::Snapshots, id: &snapshot.id };
-                self.transfer(from, place, &snapshot.content, self.sharing()?)?
+                self.contents.transfer(from, place, &snapshot.content, self.pool.sharing()?)?
             }
         };
         if progress == Progress::UnderWay || plan.content == Content::Directory {
             return Ok(progress);
         }
-        self.lengthen(place, plan.bytes)?;
+        self.contents.lengthen(place, plan.bytes)?;
         if plan.reserve == Reserve::Full {
-            self.reserve_all(place, plan.bytes)?;
+            self.contents.reserve_all(place, plan.bytes)?;
         }
         Ok(Progress::Done)
     }

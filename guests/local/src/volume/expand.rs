@@ -5,21 +5,20 @@
 
 use drivebay_sdk::expansion::{ExpandVolumeRequest, ExpandVolumeResponse};
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{Content, Reserve, VolumeRecord};
+use local_pool::{Place, Section, refusal};
 
 use super::fit;
 use crate::backend::Backend;
-use crate::contents::Place;
-use crate::pool::Section;
-use crate::record::{Content, Reserve, VolumeRecord};
-use crate::{refusal, sizes};
+use crate::sizes;
 
 impl Backend<'_> {
     /// `expansion.expand-volume`.
     pub(crate) fn expand_volume(&self, request: &ExpandVolumeRequest) -> Result<ExpandVolumeResponse> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
-        let mut volume = self.volume(&request.volume_id)?;
-        self.check_usable_here(&volume)?;
+        self.index.open()?;
+        let mut volume = self.pool.volume(&request.volume_id)?;
+        self.replication.check_usable(&volume)?;
         if let Some(capability) = &request.volume_capability {
             fit::check(&volume.content, capability).map_err(|why| {
                 Error::invalid_argument(format!("volume {} cannot be used as asked: {why}", volume.id))
@@ -30,9 +29,9 @@ impl Backend<'_> {
             self.grow_contents(&volume, bytes)?;
             volume.capacity_bytes = bytes;
             volume.asked_bytes = request.capacity_range.required_bytes.unwrap_or(bytes);
-            self.rewrite_volume(&volume)?;
+            self.index.rewrite_volume(&volume)?;
         } else {
-            self.refresh_volume(&volume)?;
+            self.index.refresh_volume(&volume)?;
         }
         Ok(ExpandVolumeResponse {
             capacity_bytes: volume.capacity_bytes,
@@ -51,9 +50,9 @@ impl Backend<'_> {
             return Err(Error::resource_exhausted(message).with_reason(Reason::NoSpace));
         }
         let place = Place { section: Section::Volumes, id: &volume.id };
-        self.lengthen(place, bytes)?;
+        self.contents.lengthen(place, bytes)?;
         if volume.reserve == Reserve::Full {
-            self.reserve_all(place, bytes)?;
+            self.contents.reserve_all(place, bytes)?;
         }
         Ok(())
     }
@@ -63,7 +62,9 @@ impl Backend<'_> {
     fn needs_node(&self, volume: &VolumeRecord) -> Result<bool> {
         Ok(match volume.content {
             Content::FileSystem(_) => true,
-            Content::Block => !volume.attachments.is_empty() || !self.uses(Section::Volumes, &volume.id)?.is_empty(),
+            Content::Block => {
+                !volume.attachments.is_empty() || !self.contents.uses(Section::Volumes, &volume.id)?.is_empty()
+            }
             Content::Directory => false,
         })
     }

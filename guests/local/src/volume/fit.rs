@@ -4,9 +4,8 @@
 //! Whether the volume is free is asked elsewhere.
 
 use drivebay_sdk::types::{AccessMode, AccessType, MountVolume, VolumeCapability};
-
-use crate::ids;
-use crate::record::Content;
+use local_pool::ids;
+use local_pool::record::Content;
 
 /// Whether a volume with this content has a capability; otherwise why not.
 pub(crate) fn check(content: &Content, capability: &VolumeCapability) -> Result<(), String> {

@@ -6,13 +6,12 @@
 use drivebay_sdk::types::{VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType};
 use drivebay_sdk::volume_health::{GetVolumeHealthRequest, ListVolumeHealthRequest, ListVolumeHealthResponse};
 use drivebay_sdk::{ErrorCode, Result, listing};
+use local_pool::disk::{Status, Type};
+use local_pool::record::{Content, VolumeRecord};
+use local_pool::{DATA, IMAGE, Section, refusal};
 
 use crate::backend::Backend;
-use crate::disk::{Status, Type};
 use crate::paging::{self, limit};
-use crate::pool::{DATA, IMAGE, Section};
-use crate::record::{Content, VolumeRecord};
-use crate::refusal;
 
 /// So many volumes are looked at for one page, as most of them are healthy.
 const LOOKED_AT: usize = 1_000;
@@ -29,17 +28,17 @@ impl Backend<'_> {
     pub(crate) fn list_volume_health(&self, request: &ListVolumeHealthRequest) -> Result<ListVolumeHealthResponse> {
         self.authorise_if_given(&request.secrets)?;
         let after = listing::start(request.starting_token.as_deref())?;
-        self.open_index()?;
+        self.index.open()?;
         if after.is_none() {
-            self.index_placed()?;
+            self.index.refresh_placed()?;
         }
         let limit = limit(request.max_entries);
         let mut page = ListVolumeHealthResponse { entries: Vec::new(), next_token: None };
-        let volumes = self.indexed_volumes(after, LOOKED_AT)?;
+        let volumes = self.index.volumes(after, LOOKED_AT)?;
         let whole = volumes.len() < LOOKED_AT;
         let mut last = None;
         for volume in &volumes {
-            if page.entries.len() == limit || self.is_out_of_time() {
+            if page.entries.len() == limit || self.pool.is_out_of_time() {
                 page.next_token = last.or(after).map(paging::token);
                 return Ok(page);
             }
@@ -55,9 +54,9 @@ impl Backend<'_> {
 
     /// The health of a volume, by its id alone. `not-found`: nothing says that there is one.
     pub(crate) fn health_of(&self, id: &str) -> Result<VolumeHealth> {
-        let health_statuses = match self.find_any_volume(id) {
+        let health_statuses = match self.pool.find_any_volume(id) {
             Ok(Some((section, volume))) => self.ailments_in(section, &volume)?,
-            Ok(None) if self.is_indexed(id)? => {
+            Ok(None) if self.index.has_volume(id)? => {
                 vec![lost("RecordMissing", "its record in the pool is gone")]
             }
             Ok(None) => return Err(refusal::no_volume(id)),
@@ -76,8 +75,8 @@ impl Backend<'_> {
 
     fn ailments_in(&self, section: Section, volume: &VolumeRecord) -> Result<Vec<VolumeHealthEntry>> {
         let name = if volume.content == Content::Directory { DATA } else { IMAGE };
-        let path = self.file(section, &volume.id, name);
-        let status = self.disk.status(&path).map_err(|error| refusal::of_disk("find", &path, &error))?;
+        let path = self.pool.file(section, &volume.id, name);
+        let status = self.pool.disk.status(&path).map_err(|error| refusal::of_disk("find", &path, &error))?;
         Ok(judge(volume, status))
     }
 }

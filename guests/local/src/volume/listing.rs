@@ -6,21 +6,21 @@
 use drivebay_sdk::types::{VolumeCondition, VolumeHealthEntry, VolumeStatus};
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
 use drivebay_sdk::{Result, listing};
+use local_pool::record::VolumeRecord;
 
 use crate::backend::Backend;
 use crate::paging::{Cut, cut, limit};
-use crate::record::VolumeRecord;
 
 impl Backend<'_> {
     /// `volume-listing.list-volumes`.
     pub(crate) fn list_volumes(&self, request: &ListVolumesRequest) -> Result<ListVolumesResponse> {
         let after = listing::start(request.starting_token.as_deref())?;
-        self.open_index()?;
+        self.index.open()?;
         if after.is_none() {
-            self.index_placed()?;
+            self.index.refresh_placed()?;
         }
         let limit = limit(request.max_entries);
-        let volumes = self.indexed_volumes(after, limit.saturating_add(1))?;
+        let volumes = self.index.volumes(after, limit.saturating_add(1))?;
         let Cut { entries, next_token } = cut(volumes, limit, |volume| &volume.id);
         let entries = entries.iter().map(|volume| entry(volume, self.condition_in_time(volume))).collect();
         Ok(ListVolumesResponse { entries, next_token })
@@ -28,14 +28,14 @@ impl Backend<'_> {
 
     /// `volume-listing.get-volume`.
     pub(crate) fn get_volume(&self, request: &GetVolumeRequest) -> Result<VolumeEntry> {
-        let volume = self.volume(&request.volume_id)?;
+        let volume = self.pool.volume(&request.volume_id)?;
         let ailments = self.ailments_of(&volume)?;
         Ok(entry(&volume, Some(condition(&ailments))))
     }
 
     /// Older clients learn of the condition from listings alone. A page that takes too long goes without.
     fn condition_in_time(&self, volume: &VolumeRecord) -> Option<VolumeCondition> {
-        let ailments = if self.is_out_of_time() { None } else { self.ailments_of(volume).ok() };
+        let ailments = if self.pool.is_out_of_time() { None } else { self.ailments_of(volume).ok() };
         ailments.map(|ailments| condition(&ailments))
     }
 }

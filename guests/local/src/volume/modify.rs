@@ -6,32 +6,31 @@
 
 use drivebay_sdk::modification::ModifyVolumeRequest;
 use drivebay_sdk::{Error, Result};
+use local_pool::record::{Content, Reserve};
+use local_pool::{Place, Section};
 
 use super::{plan, wish};
 use crate::backend::Backend;
-use crate::contents::Place;
-use crate::pool::Section;
-use crate::record::{Content, Reserve};
 
 impl Backend<'_> {
     /// `modification.modify-volume`.
     pub(crate) fn modify_volume(&self, request: &ModifyVolumeRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
-        let mut volume = self.volume(&request.volume_id)?;
+        self.index.open()?;
+        let mut volume = self.pool.volume(&request.volume_id)?;
         let Some(reserve) = wish::read_mutable(&request.mutable_parameters)? else {
             return Ok(());
         };
         if reserve == volume.reserve {
-            return self.refresh_volume(&volume);
+            return self.index.refresh_volume(&volume);
         }
         if reserve == Reserve::Full {
             if volume.content == Content::Directory {
                 return Err(Error::invalid_argument(plan::NO_RESERVE));
             }
-            self.reserve_all(Place { section: Section::Volumes, id: &volume.id }, volume.capacity_bytes)?;
+            self.contents.reserve_all(Place { section: Section::Volumes, id: &volume.id }, volume.capacity_bytes)?;
         }
         volume.reserve = reserve;
-        self.rewrite_volume(&volume)
+        self.index.rewrite_volume(&volume)
     }
 }

@@ -5,10 +5,10 @@
 
 use drivebay_sdk::types::VolumeCapability;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{Content, Kind, Reserve, SnapshotRecord, Uuid, VolumeRecord};
 
 use super::fit;
 use super::wish::Wish;
-use crate::record::{Content, Kind, Reserve, SnapshotRecord, Uuid, VolumeRecord};
 use crate::settings::Settings;
 use crate::sizes::{self, Floor};
 

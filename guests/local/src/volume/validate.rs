@@ -4,17 +4,17 @@
 
 use drivebay_sdk::Result;
 use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};
+use local_pool::record::VolumeRecord;
 
 use super::fit;
 use super::wish::{self, Options};
 use crate::backend::Backend;
-use crate::record::VolumeRecord;
 
 impl Backend<'_> {
     /// `volumes.validate-volume-capabilities`.
     pub(crate) fn validate_volume(&self, request: &ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
         self.authorise(&request.secrets)?;
-        let volume = self.volume(&request.volume_id)?;
+        let volume = self.pool.volume(&request.volume_id)?;
         Ok(match objection(&volume, request) {
             None => Verdict::Supported,
             Some(why) => Verdict::Unsupported(why),

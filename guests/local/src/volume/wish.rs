@@ -7,8 +7,7 @@ use drivebay_sdk::parameters::Parameters;
 use drivebay_sdk::types::{CapacityRange, StringMap, TopologyRequirement, VolumeCapability};
 use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Error, Result};
-
-use crate::record::{Kind, Reserve, Source};
+use local_pool::record::{Kind, Reserve, Source};
 
 /// Keys that orchestrators add to parameters and contexts.
 const CLIENT_PREFIXES: [&str; 2] = ["csi.storage.k8s.io/", "storage.kubernetes.io/"];

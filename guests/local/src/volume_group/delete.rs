@@ -7,37 +7,38 @@
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::volume_groups::DeleteGroupRequest;
+use local_index::Index;
+use local_pool::record::{VolumeGroupRecord, VolumeRecord};
+use local_pool::{Draft, Section};
 
 use super::membership;
 use crate::backend::Backend;
-use crate::pool::{Draft, Section};
-use crate::record::{VolumeGroupRecord, VolumeRecord};
 
 impl Backend<'_> {
     /// `volume-groups.delete-group`.
     pub(crate) fn delete_volume_group(&self, request: &DeleteGroupRequest) -> Result<()> {
         self.authorise(&request.secrets)?;
-        self.open_index()?;
-        let Some(group) = self.find_volume_group(&request.volume_group_id)? else {
-            return self.resume_removal(Section::VolumeGroups, &request.volume_group_id);
+        self.index.open()?;
+        let Some(group) = self.pool.find_volume_group(&request.volume_group_id)? else {
+            return self.lifecycle.resume_removal(Section::VolumeGroups, &request.volume_group_id);
         };
-        let members = self.members_present(&group)?;
+        let members = self.pool.members_present(&group)?;
         self.check_deletable(&group, &members)?;
         members.iter().try_for_each(|member| self.delete_unused(member))?;
         // What a call before has taken away and not yet removed.
-        group.members.iter().try_for_each(|id| self.resume_removal(Section::Volumes, id))?;
+        group.members.iter().try_for_each(|id| self.lifecycle.resume_removal(Section::Volumes, id))?;
         let object = Draft { section: Section::VolumeGroups, id: group.id.clone(), name: group.name.clone() };
-        self.remove(&object, Self::unindex_volume_group(Commit::new(), &group.id))?;
-        self.finish_removal(&object)
+        self.lifecycle.remove(&object, Index::without_group(Commit::new(), &group.id))?;
+        self.lifecycle.finish_removal(&object)
     }
 
     fn check_deletable(&self, group: &VolumeGroupRecord, members: &[VolumeRecord]) -> Result<()> {
-        if self.is_replicated(Section::VolumeGroups, &group.id)? {
+        if self.replication.is_replicated(Section::VolumeGroups, &group.id)? {
             return Err(membership::replicated(&group.id));
         }
         for member in members {
-            self.check_unused(member)?;
-            self.check_not_replicated(&member.id)?;
+            self.contents.check_unused(member)?;
+            self.replication.check_not_replicated(&member.id)?;
         }
         Ok(())
     }

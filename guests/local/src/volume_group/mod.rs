@@ -11,5 +11,3 @@ mod membership;
 mod modify;
 mod terms;
 mod turn;
-
-pub(crate) use terms::MOST_VOLUMES;

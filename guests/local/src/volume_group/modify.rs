@@ -6,24 +6,24 @@
 use drivebay_sdk::types::VolumeGroup;
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::Section;
+use local_pool::record::VolumeGroupRecord;
 
 use super::membership::{self, Change};
 use super::terms;
 use crate::backend::Backend;
-use crate::pool::Section;
-use crate::record::VolumeGroupRecord;
 
 impl Backend<'_> {
     /// `volume-group-membership.modify-membership`.
     pub(crate) fn modify_volume_group(&self, request: &ModifyMembershipRequest) -> Result<VolumeGroup> {
         self.authorise(&request.secrets)?;
         terms::max_volumes(&request.parameters)?;
-        self.open_index()?;
+        self.index.open()?;
         let id = &request.volume_group_id;
-        self.volume_group(id)?;
+        self.pool.volume_group(id)?;
         self.in_turn(id, || {
-            let group = self.volume_group(id)?;
-            let present: Vec<String> = self.members_present(&group)?.into_iter().map(|member| member.id).collect();
+            let group = self.pool.volume_group(id)?;
+            let present: Vec<String> = self.pool.members_present(&group)?.into_iter().map(|member| member.id).collect();
             let change = membership::change(&present, &request.volume_ids);
             if change.is_none() {
                 return self.show_group(&group);
@@ -35,24 +35,24 @@ impl Backend<'_> {
 
     fn check_change(&self, group: &VolumeGroupRecord, change: &Change) -> Result<()> {
         for id in &change.joining {
-            let other = self.group_of(&self.volume(id)?)?;
+            let other = self.pool.group_of(&self.pool.volume(id)?)?;
             if let Some(other) = other.filter(|other| other.id != group.id) {
                 let message = membership::in_another(id, &other.id);
                 return Err(Error::invalid_argument(message).with_reason(Reason::Incompatible));
             }
         }
         membership::check_size(change.members.len(), group.max_volumes)?;
-        if !change.joining.is_empty() && self.is_replicated(Section::VolumeGroups, &group.id)? {
+        if !change.joining.is_empty() && self.replication.is_replicated(Section::VolumeGroups, &group.id)? {
             return Err(membership::replicated(&group.id));
         }
-        self.part_members(group, &change.leaving)
+        self.replication.part(group, &change.leaving)
     }
 
     fn carry_out_change(&self, mut group: VolumeGroupRecord, change: Change) -> Result<VolumeGroup> {
-        change.joining.iter().try_for_each(|id| self.name_group(id, Some(&group.id)))?;
+        change.joining.iter().try_for_each(|id| self.index.set_group(id, Some(&group.id)))?;
         group.members = change.members;
-        self.rewrite_group(&group)?;
-        change.leaving.iter().try_for_each(|id| self.name_group(id, None))?;
+        self.index.rewrite_group(&group)?;
+        change.leaving.iter().try_for_each(|id| self.index.set_group(id, None))?;
         self.show_group(&group)
     }
 }

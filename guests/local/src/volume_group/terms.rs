@@ -5,11 +5,12 @@
 use drivebay_sdk::parameters::Parameters;
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result};
+use local_pool::record::VolumeGroupRecord;
 
 use crate::volume::wish;
 
-/// As many volumes as any group takes: all members are frozen for one cut, which must not last.
-pub(crate) const MOST_VOLUMES: usize = 100;
+/// As many volumes as any group takes.
+const MOST_VOLUMES: usize = VolumeGroupRecord::MOST_VOLUMES;
 
 /// Reads `max-volumes`. `invalid-argument`: it is no number from 1 to [`MOST_VOLUMES`], or another
 /// parameter is given.

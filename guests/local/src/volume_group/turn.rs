@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Reason, Result};
+use local_pool::record::{self, Moment};
 
 use crate::backend::Backend;
-use crate::record::{self, Moment};
 
 /// So many seconds a change of a group may take; it takes milliseconds.
 const LONGEST: i64 = 5;

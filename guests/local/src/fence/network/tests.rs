@@ -1,7 +1,8 @@
 //! Which texts are networks, and what lies in them.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 #[test]
 fn networks_have_one_text() {

@@ -1,7 +1,8 @@
 //! Holes lie where there are blocks and nothing in them.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn extents(given: &[(u64, u64)]) -> Vec<Extent> {
     given.iter().map(|(offset, length)| Extent { offset: offset * BLOCK, length: length * BLOCK }).collect()

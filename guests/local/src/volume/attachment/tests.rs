@@ -1,7 +1,8 @@
 //! However nodes come, those that have a volume together may.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 const MODES: [AccessMode; 7] = [
     AccessMode::SingleNodeWriter,

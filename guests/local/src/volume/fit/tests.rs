@@ -1,9 +1,10 @@
 //! Which use suits which content.
 
-use super::*;
 use drivebay_sdk::types::AccessMode::{
     MultiNodeMultiWriter, MultiNodeReaderOnly, MultiNodeSingleWriter, SingleNodeMultiWriter, SingleNodeWriter,
 };
+
+use super::*;
 
 fn mount(fs_type: &str, flags: &[&str], group: Option<&str>, access_mode: AccessMode) -> VolumeCapability {
     let mount = MountVolume {

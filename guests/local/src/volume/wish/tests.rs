@@ -1,7 +1,8 @@
 //! Parameters are read strictly, sizes as people write them.
 
-use super::*;
 use drivebay_sdk::ErrorCode;
+
+use super::*;
 
 fn pairs(given: &[(&str, &str)]) -> StringMap {
     given.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()

@@ -1,7 +1,8 @@
 //! Set semantics: order means nothing, twice is once.
 
-use super::*;
 use proptest::prelude::*;
+
+use super::*;
 
 fn ids(given: &[u8]) -> Vec<String> {
     given.iter().map(u8::to_string).collect()

@@ -1,0 +1,59 @@
+//! Who is making or deleting what: a client's name in the pool, and an intent in the state.
+//!
+//! The name is the guard: there is one for each client name, whoever comes first has it. The intent
+//! is how a host that died finds what it left. Both name their host, because only that host may
+//! undo the work.
+
+use serde::{Deserialize, Serialize};
+
+use super::Moment;
+use crate::Section;
+
+/// A client's name and the id that it stands for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct NameRecord {
+    /// The number of its form.
+    pub format: u32,
+    /// The client's name for it.
+    pub name: String,
+    /// Its id.
+    pub id: String,
+    /// The host that made the object, or makes it.
+    pub host: String,
+    /// When it was written.
+    pub written: Moment,
+}
+
+/// What is under way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Doing {
+    /// Being made.
+    Making,
+    /// Being made, and the client was told to ask again: a copy is under way.
+    MakingLong,
+    /// Being deleted.
+    Deleting,
+}
+
+/// Work that this host must finish or undo.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub struct IntentRecord {
+    /// The number of its form.
+    pub format: u32,
+    /// The host that wrote it.
+    pub host: String,
+    /// What is being done.
+    pub doing: Doing,
+    /// The kind of the object.
+    pub section: Section,
+    /// Its id.
+    pub id: String,
+    /// The client's name for it.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub name: String,
+    /// When it was written.
+    pub written: Moment,
+}
