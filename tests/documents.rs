@@ -6,7 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use drivebay_files::JobLimits;
-use drivebay_policy::egress::HttpLimits;
+use drivebay_policy::grants::http::HttpLimits;
 use drivebay_policy::limits::{Limits, WallLimits};
 use drivebay_state::{MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_VALUE_BYTES, Quota};
 

@@ -13,8 +13,9 @@ use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
+use drivebay_policy::BackendConfig;
+use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
-use drivebay_policy::{BackendConfig, MountOption};
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
@@ -67,7 +68,7 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         guest: grant.guest.clone(),
         write: grant.write,
     });
-    let mount_options = config.grants.mount_options.iter().map(|option| match option {
+    let mount_options = config.grants.node.mount_options.iter().map(|option| match option {
         MountOption::Suid => node::MountOption::Suid,
         MountOption::Dev => node::MountOption::Dev,
     });
@@ -83,8 +84,8 @@ pub(super) fn log(config: &BackendConfig) -> Arc<GuestLog> {
 /// What a generation may send over HTTP; what it is looked at with and what it serves with share it.
 pub(super) fn egress(config: &BackendConfig, generation: String, log: &Arc<GuestLog>) -> Result<Arc<Egress>, Refused> {
     let subject = Subject { backend: config.name.clone(), generation, log: Arc::clone(log) };
-    let (grants, limits) = (&config.grants, config.limits.http.clone());
-    let egress = Egress::new(subject, &grants.http, grants.http_mode, limits);
+    let granted = &config.grants.http;
+    let egress = Egress::new(subject, &granted.origins, granted.mode, config.limits.http.clone());
     let wrong = |error: TlsError| Refused::Surroundings(format!("HTTP is granted with what cannot be used: {error}"));
     egress.map(Arc::new).map_err(wrong)
 }
@@ -135,7 +136,7 @@ pub(super) fn surroundings(
         state: if view == View::Full { state } else { state.read_only() },
         files: shared.files.with_view(seen),
         egress: Arc::clone(&shared.egress),
-        node: environment.node.clone().filter(|_| config.grants.node && view == View::Full),
+        node: environment.node.clone().filter(|_| config.grants.node.is_granted && view == View::Full),
         lane: Arc::clone(&shared.lane),
         memory: shared.memory.clone(),
         host_id: environment.store.store_id().to_owned(),

@@ -8,7 +8,9 @@ use drivebay_contract::bindings::exports::drivebay::backend::identity::{Descript
 use drivebay_contract::bindings::exports::drivebay::backend::node::NodeDescription;
 use drivebay_contract::{Abilities, Feature, Interface};
 use drivebay_observe::text::tame;
-use drivebay_policy::egress::Origin;
+use drivebay_policy::Grants;
+use drivebay_policy::grants::Kind;
+use drivebay_policy::grants::directories::WantedDirectory;
 
 /// Bytes of a word of the backend's in words of the host's.
 const SAID: usize = 512;
@@ -62,12 +64,8 @@ pub enum FactError {
 /// What the operator gives, as far as a description can ask for it.
 #[derive(Debug, Clone, Copy)]
 pub struct Given<'a> {
-    /// Directories as the component sees them, and whether it may write.
-    pub directories: &'a [drivebay_policy::DirectoryGrant],
-    /// Origins for HTTP.
-    pub http: &'a [drivebay_policy::HttpGrant],
-    /// Node work.
-    pub node: bool,
+    /// What it may use.
+    pub grants: &'a Grants,
     /// The node's name.
     pub node_id: Option<&'a str>,
 }
@@ -75,12 +73,7 @@ pub struct Given<'a> {
 impl<'a> Given<'a> {
     /// What a configuration gives.
     pub(super) fn of(config: &'a drivebay_policy::BackendConfig) -> Self {
-        Self {
-            directories: &config.grants.directories,
-            http: &config.grants.http,
-            node: config.grants.node,
-            node_id: config.node_id.as_deref(),
-        }
+        Self { grants: &config.grants, node_id: config.node_id.as_deref() }
     }
 }
 
@@ -153,7 +146,7 @@ impl Facts {
 fn wants(said: &Description, given: Given<'_>) -> Result<Vec<String>, FactError> {
     let (mut required, mut optional) = (Vec::new(), Vec::new());
     for want in &said.wants {
-        if let Some(what) = lacking(&want.grant, given) {
+        if let Some(what) = lacking(&want.grant, given.grants) {
             let words = format!("{what} ({})", tame(&want.why, SAID));
             match want.need {
                 Need::Required => required.push(words),
@@ -167,39 +160,21 @@ fn wants(said: &Description, given: Given<'_>) -> Result<Vec<String>, FactError>
 /// The directories that are wanted and not required.
 fn optional(said: &Description) -> Vec<String> {
     let directory = |need: Need| {
-        said.wants.iter().filter(move |want| want.need == need).filter_map(|want| match &want.grant {
-            Grant::Directory(wanted) => Some(wanted.path.clone()),
-            Grant::Http(_) | Grant::Node => None,
+        said.wants.iter().filter(move |want| want.need == need).filter_map(|want| {
+            let Grant::Directory(wanted) = &want.grant else { return None };
+            Some(wanted.path.clone())
         })
     };
     let required: Vec<_> = directory(Need::Required).collect();
     directory(Need::Optional).filter(|path| !required.contains(path)).collect()
 }
 
-pub(super) fn lacking(grant: &Grant, given: Given<'_>) -> Option<String> {
+/// What is lacking for a grant that is wanted, and how to give it; none: it is granted.
+pub(super) fn lacking(grant: &Grant, grants: &Grants) -> Option<String> {
     match grant {
-        Grant::Directory(want) => {
-            let have = given.directories.iter().find(|d| d.guest == want.path);
-            let path = tame(&want.path, SAID);
-            match have {
-                None => Some(format!(
-                    "directory {path}{}: give it with --directory HOST:{path} or [backend.grants]",
-                    if want.write { ", writable" } else { "" },
-                )),
-                Some(have) if want.write && !have.write => Some(format!("directory {path}, writable")),
-                Some(_) => None,
-            }
-        }
-        Grant::Http(origin) => {
-            let have = match origin.parse::<Origin>() {
-                _ if origin.is_empty() => !given.http.is_empty(),
-                Ok(wanted) => given.http.iter().any(|grant| grant.origin.covers(&wanted)),
-                Err(_) => false,
-            };
-            let what = if origin.is_empty() { "an origin of its settings".to_owned() } else { tame(origin, SAID) };
-            (!have).then(|| format!("HTTP to {what}: give it with --http ORIGIN or http in [backend.grants]"))
-        }
-        Grant::Node => (!given.node).then(|| "node work: give it with --node or node = true".to_owned()),
+        Grant::Directory(want) => grants.directories.lacks(WantedDirectory { path: &want.path, write: want.write }),
+        Grant::Http(origin) => grants.http.lacks(origin),
+        Grant::Node => grants.node.lacks(()),
     }
 }
 

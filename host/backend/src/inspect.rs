@@ -18,7 +18,7 @@ use drivebay_contract::bindings::exports::drivebay::backend::identity::{Descript
 use drivebay_contract::{Exports, Feature};
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_observe::text::tame;
-use drivebay_policy::BackendConfig;
+use drivebay_policy::{BackendConfig, Grants};
 use drivebay_sandbox::instance::Program;
 use drivebay_sandbox::lane::{Lane, Movable};
 use drivebay_sandbox::limiter::MemoryInUse;
@@ -116,7 +116,7 @@ async fn look(
     loader::check_types(&mut live, &exports)?;
     let said = answered(&around.log, "describe", own.describe(&mut live).await)?;
     let given = Given::of(&config);
-    let (wants, unknown_features) = (wants(&said, given), unknown_features(&said));
+    let (wants, unknown_features) = (wants(&said, given.grants), unknown_features(&said));
     let (facts, missing) = facts(said, &exports, given)?;
     loader::look_for_directories(&config, &around, &facts).await?;
     let mut live = ask(&around, &program, "get-node").await?;
@@ -162,13 +162,13 @@ fn facts(said: Description, exports: &Exports, given: Given<'_>) -> Result<(Fact
     }
 }
 
-fn wants(said: &Description, given: Given<'_>) -> Vec<Wanted> {
-    let nothing = Given { directories: &[], http: &[], node: false, node_id: None };
+fn wants(said: &Description, given: &Grants) -> Vec<Wanted> {
+    let nothing = Grants::default();
     said.wants
         .iter()
         .map(|want| Wanted {
             // Said as if nothing were given, so that what is given has words, too.
-            grant: tame(&lacking(&want.grant, nothing).unwrap_or_default(), 512),
+            grant: tame(&lacking(&want.grant, &nothing).unwrap_or_default(), 512),
             need: match want.need {
                 Need::Required => WantedNeed::Required,
                 Need::Optional => WantedNeed::Optional,

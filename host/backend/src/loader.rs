@@ -17,7 +17,7 @@ use drivebay_contract::Exports;
 use drivebay_observe::GuestLog;
 use drivebay_observe::text::tame;
 use drivebay_policy::limits::Duty;
-use drivebay_policy::{BackendConfig, ComponentSource, HttpMode};
+use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::answer::Answer;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::context::CallContext;
@@ -67,7 +67,7 @@ pub(super) async fn stage(
     let own = own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| types(&format!("{e:#}")))?;
     let facts = facts(&config, &look, &program, &own, &exports).await?;
-    warn_of_http(&config, &program);
+    warn(&config, &program);
     check_claim(signed, &facts)?;
     try_out(&look, &program, &own, trust).await?;
     Ok(Generation::new(Parts { digest, facts, exports, own, around, look, program, config }))
@@ -127,13 +127,11 @@ pub(super) fn check_types(live: &mut Live, exports: &Exports) -> Result<(), Refu
     checked.map_err(|e| types(&format!("{}: {:#}", e.interface, e.cause)))
 }
 
-/// Says what the operator may not expect of the grants for HTTP.
-fn warn_of_http(config: &BackendConfig, program: &Program) {
+/// Says what the operator should know of the grants.
+fn warn(config: &BackendConfig, program: &Program) {
     let backend = config.name.as_str();
-    if config.grants.http_mode == HttpMode::Report {
-        tracing::warn!(backend, "http-mode is report: HTTP requests that are not granted are let through, and said");
-    } else if config.grants.http.is_empty() && Shape::of_program(program).sends_http() {
-        tracing::warn!(backend, "the component sends HTTP requests, and no origin is granted: all will be refused");
+    for warning in config.grants.warnings(&Shape::of_program(program).imports) {
+        tracing::warn!(backend, "{warning}");
     }
 }
 

@@ -11,7 +11,7 @@ use super::error::{EgressError, Why};
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
 use drivebay_observe::{GuestLog, Secrets, Topic};
-use drivebay_policy::egress::target::Target;
+use drivebay_policy::grants::http::target::Target;
 
 /// How a request ended whose guest waited for it no more.
 const LEFT: &str = "left";

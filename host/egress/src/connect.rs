@@ -22,7 +22,7 @@ use super::request_body::Up;
 use super::resolve::Resolve;
 use super::tls::Tls;
 use drivebay_observe::metrics::metrics;
-use drivebay_policy::egress::target::{Host, Scheme, Target};
+use drivebay_policy::grants::http::target::{Host, Scheme, Target};
 
 /// Bytes of an answer's head, and of what is read ahead of the guest.
 const BUFFER: usize = 64 * 1024;

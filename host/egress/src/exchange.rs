@@ -22,7 +22,7 @@ use super::request_body::{Size, Up, Witness, up};
 use super::response_body::{Down, Times};
 use super::{Egress, form};
 use drivebay_observe::Secrets;
-use drivebay_policy::egress::HttpLimits;
+use drivebay_policy::grants::http::HttpLimits;
 
 /// How long a guest wants to wait; none: as long as it may.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,7 +4,7 @@
 use http::header::{self, HeaderName};
 use http::{HeaderMap, Method, Request, Uri};
 
-use drivebay_policy::egress::target::Target;
+use drivebay_policy::grants::http::target::Target;
 
 /// Headers that speak to the next hop, or that the host sets by itself; a guest's are left out.
 const HOP: [&str; 11] = [

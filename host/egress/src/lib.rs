@@ -20,7 +20,7 @@ mod tls;
 
 use std::sync::Arc;
 
-use drivebay_policy::egress::{Grant, HttpLimits, Mode};
+use drivebay_policy::grants::http::{Grant, HttpLimits, Mode};
 
 pub use self::allowance::Allowance;
 pub use self::audit::Subject;

@@ -4,9 +4,9 @@ use http::Request;
 
 use super::error::Why;
 use super::form;
-use drivebay_policy::egress::address::{Judgement, Range, judge};
-use drivebay_policy::egress::grant::{Grant, Mode};
-use drivebay_policy::egress::target::Target;
+use drivebay_policy::grants::http::address::{Judgement, Range, judge};
+use drivebay_policy::grants::http::grant::{Grant, Mode};
+use drivebay_policy::grants::http::target::Target;
 
 /// Whether the generation serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

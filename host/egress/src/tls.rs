@@ -9,8 +9,8 @@ use tokio_rustls::rustls::pki_types::pem::PemObject as _;
 use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
 use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 
-use drivebay_policy::egress::grant::{Grant, Identity};
-use drivebay_policy::egress::target::Scheme;
+use drivebay_policy::grants::http::grant::{Grant, Identity};
+use drivebay_policy::grants::http::target::Scheme;
 
 /// A file for TLS that cannot be used.
 #[derive(Debug, thiserror::Error)]

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-pub use crate::egress::grant::{Grant as HttpGrant, Mode as HttpMode};
+use crate::grants::Grants;
 use crate::limits::Limits;
 
 /// A backend and everything it is given.
@@ -112,43 +112,6 @@ pub struct Sockets {
 
 /// Permission bits of sockets unless configured: the owner alone.
 pub const SOCKET_MODE: u32 = 0o600;
-
-/// What the operator allows.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Grants {
-    /// Directories that the component sees.
-    pub directories: Vec<DirectoryGrant>,
-    /// Origins it may send HTTP requests to.
-    pub http: Vec<HttpGrant>,
-    /// What becomes of requests to others.
-    pub http_mode: HttpMode,
-    /// Work on the node.
-    pub node: bool,
-    /// What mounts forbid otherwise and its clients may ask for.
-    #[serde(default)]
-    pub mount_options: Vec<MountOption>,
-}
-
-/// What a mount forbids unless the client asks for it and the operator allows it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum MountOption {
-    /// Programs that run as their owner.
-    Suid,
-    /// Device nodes.
-    Dev,
-}
-
-/// A directory of the host under a path of the component.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct DirectoryGrant {
-    /// Where it is.
-    pub host: PathBuf,
-    /// Where the component sees it.
-    pub guest: String,
-    /// Whether it may write there.
-    pub write: bool,
-}
 
 /// How instances are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]

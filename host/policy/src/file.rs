@@ -7,10 +7,9 @@ use std::path::{Component, Path, PathBuf};
 use serde::Deserialize;
 
 use super::backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Grants, InstancePolicy, MountOption,
-    SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
-use super::http::{self, HttpSection};
+use super::grants::GrantsSection;
 use super::unknown::Unknown;
 use super::{
     Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, fields, limits_section as limits,
@@ -66,28 +65,6 @@ struct BackendSection {
 }
 
 #[derive(Deserialize, Default)]
-#[serde(rename_all = "kebab-case")]
-struct GrantsSection {
-    #[serde(default)]
-    directories: Vec<DirectorySection>,
-    #[serde(default)]
-    http: Vec<HttpSection>,
-    http_mode: Option<String>,
-    #[serde(default)]
-    node: bool,
-    #[serde(default)]
-    mount_options: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct DirectorySection {
-    host: PathBuf,
-    guest: String,
-    #[serde(default)]
-    write: bool,
-}
-
-#[derive(Deserialize, Default)]
 struct InstancesSection {
     reuse: Option<ReuseSection>,
 }
@@ -113,8 +90,6 @@ pub(super) struct Keys {
     pub file: &'static [&'static str],
     pub host: &'static [&'static str],
     pub backend: &'static [&'static str],
-    pub grants: &'static [&'static str],
-    pub directory: &'static [&'static str],
     pub instances: &'static [&'static str],
     pub reuse: &'static [&'static str],
     pub time: &'static [&'static str],
@@ -127,8 +102,6 @@ pub(super) fn keys() -> Keys {
         file: fields::of::<ConfigFile>(),
         host: fields::of::<HostSection>(),
         backend: fields::of::<BackendSection>(),
-        grants: fields::of::<GrantsSection>(),
-        directory: fields::of::<DirectorySection>(),
         instances: fields::of::<InstancesSection>(),
         reuse: fields::of::<ReuseSection>(),
         time: fields::of::<TimeSection>(),
@@ -239,7 +212,7 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
         alpha: section.alpha.unwrap_or(true),
         legacy_condition: section.legacy_condition.unwrap_or(false),
         digest: section.digest,
-        grants: grants(section.grants, &place, problems),
+        grants: section.grants.read(&format!("{place}.grants"), problems),
         limits: limits::read(section.limits, &place, problems),
         instances: instances(section.instances, &place, problems),
         signers: section.signers,
@@ -302,29 +275,6 @@ fn settings(values: BTreeMap<String, toml::Value>, place: &str, problems: &mut P
         }
     }
     settings
-}
-
-fn grants(section: GrantsSection, place: &str, problems: &mut Problems) -> Grants {
-    let mut grants = Grants { node: section.node, ..Grants::default() };
-    for grant in section.directories {
-        if !grant.host.is_absolute() || !grant.guest.starts_with('/') {
-            problems.add(format!("{place}.grants.directories: host and guest must be absolute paths"));
-        }
-        grants.directories.push(DirectoryGrant { host: grant.host, guest: grant.guest, write: grant.write });
-    }
-    for option in section.mount_options {
-        let known = match option.as_str() {
-            "suid" => Ok(MountOption::Suid),
-            "dev" => Ok(MountOption::Dev),
-            _ => Err(format!("\"{option}\" is neither \"suid\" nor \"dev\"; other mount options need no grant")),
-        };
-        grants.mount_options.extend(problems.take(&format!("{place}.grants.mount-options"), known));
-    }
-    grants.http = http::grants(section.http, &format!("{place}.grants.http"), problems);
-    if let Some(text) = section.http_mode {
-        grants.http_mode = problems.take(&format!("{place}.grants.http-mode"), http::mode(&text)).unwrap_or_default();
-    }
-    grants
 }
 
 fn instances(section: InstancesSection, place: &str, problems: &mut Problems) -> InstancePolicy {

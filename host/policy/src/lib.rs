@@ -2,15 +2,14 @@
 //! and starts nothing. Every mistake is found before any is reported.
 
 mod backend;
-pub mod egress;
 mod fields;
 mod file;
-mod http;
+pub mod grants;
 pub mod limits;
 mod limits_section;
-mod overlap;
 mod problems;
 mod reference;
+mod rows;
 mod sections;
 #[cfg(test)]
 mod tests;
@@ -20,12 +19,11 @@ mod unknown;
 use std::path::PathBuf;
 
 pub use backend::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, DirectoryGrant, Given, Grants, HttpGrant, HttpMode,
-    InstancePolicy, MountOption, SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, Given, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
 pub use file::{component, source, targets};
-pub use http::argument as http_grant;
-pub use overlap::overlaps;
+pub use grants::Grants;
+pub use grants::directories::{DirectoryGrant, overlaps};
 pub use problems::{ConfigError, Problems};
 pub use reference::example;
 pub use units::SOCKET_PATH;

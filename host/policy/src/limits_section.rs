@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::limits::Limits;
 use super::unknown::Unknown;
-use super::{Problems, http, sections, units};
+use super::{Problems, grants, sections, units};
 
 /// Takes out the limits that there are none of, of the backend at this place in the file.
 pub(super) fn unknown(backend: usize, values: &mut BTreeMap<String, toml::Value>) -> Vec<Unknown> {
@@ -58,7 +58,7 @@ fn set(limits: &mut Limits, key: &str, text: &str) -> Result<(), String> {
         "compile-memory" => limits.compile_memory = units::size(text)?,
         "compile-time" => limits.compile_time = units::time(text)?,
         "failures" => limits.failures = u32::try_from(count()?).unwrap_or(u32::MAX),
-        _ if http::limit(&mut limits.http, key, text)? => {}
+        _ if grants::set_limit(limits, key, text)? => {}
         _ => return Err("there is no such limit".to_owned()),
     }
     Ok(())

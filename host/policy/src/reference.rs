@@ -3,7 +3,8 @@
 
 use std::fmt::Write as _;
 
-use super::sections::{self, Row};
+use super::rows::Row;
+use super::{grants, sections};
 
 const HEAD: &str = "\
 # A configuration of Drivebay: `drivebay serve --config FILE`; `drivebay check FILE` says what is wrong with it.
@@ -20,7 +21,7 @@ pub fn example() -> String {
     let words = "One backend; there may be any number of these.";
     section(&mut text, "[[backend]]", words, &sections::backend());
     let words = "What the backend may use beyond computing. Unless given: nothing.";
-    section(&mut text, "[backend.grants]", words, &sections::grants());
+    section(&mut text, "[backend.grants]", words, &grants::rows());
     let words = "How much it may use; wit/README.md says what runs into each.";
     section(&mut text, "[backend.limits]", words, &sections::limits());
     for (heading, words, rows) in sections::others() {
@@ -43,7 +44,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::super::limits::Limits;
-    use super::super::sections::{SECTIONS, backend, grants, host, limits, others};
+    use super::super::sections::{all, backend, host, limits, others};
     use super::super::{Config, DEFAULT_STATE, DRAIN, TRIAL};
     use super::*;
 
@@ -51,7 +52,7 @@ mod tests {
     #[test]
     fn rows_and_keys_are_the_same() {
         let keys = |path: &[&str]| {
-            let section = SECTIONS.iter().find(|section| section.path == path).unwrap();
+            let section = all().find(|section| section.path == path).unwrap();
             section.keys().into_iter().collect::<BTreeSet<_>>()
         };
         let rows = |rows: &[Row]| rows.iter().map(|row| row.key).collect::<BTreeSet<_>>();
@@ -60,7 +61,7 @@ mod tests {
         assert_eq!(keys(&[]), BTreeSet::from(["backend", "host"]));
         assert_eq!(keys(&["host"]), rows(&host()));
         assert_eq!(keys(&["backend"]), in_backend);
-        assert_eq!(keys(&["backend", "grants"]), rows(&grants()));
+        assert_eq!(keys(&["backend", "grants"]), rows(&grants::rows()));
         assert_eq!(limits().len(), rows(&limits()).len(), "no limit stands twice");
         for (heading, _, of) in others() {
             assert_eq!(keys(&heading.split('.').collect::<Vec<_>>()), rows(&of), "{heading}");
@@ -96,7 +97,7 @@ mod tests {
         let backend = &config.backends[0];
         assert_eq!(backend.limits, Limits::default());
         assert_eq!((backend.trial, backend.drain), (TRIAL, DRAIN));
-        assert_eq!((backend.grants.directories.len(), backend.grants.http.len()), (1, 2));
+        assert_eq!((backend.grants.directories.len(), backend.grants.http.origins.len()), (1, 2));
         assert_eq!((backend.signers.len(), backend.settings.len()), (1, 1));
     }
 }

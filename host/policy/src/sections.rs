@@ -2,42 +2,26 @@
 //! (`drivebay config`), and a misspelt key is compared with it. The keys are the types' own; a key without a row, or a
 //! row without a key, fails the tests.
 
-use std::time::Duration;
-
 use super::backend::{DRAIN, SOCKET_MODE, TRIAL};
-use super::egress::HttpLimits;
 use super::limits::Limits;
-use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, file, http};
-
-/// A section of the file.
-#[derive(Debug)]
-pub(super) struct Section {
-    /// The keys on the way to it, without the numbers of `[[backend]]` and other lists.
-    pub path: &'static [&'static str],
-    /// How the operator knows it.
-    pub heading: &'static str,
-    keys: fn() -> Vec<&'static str>,
-}
-
-impl Section {
-    /// The keys that it may have.
-    pub(super) fn keys(&self) -> Vec<&'static str> {
-        (self.keys)()
-    }
-}
+use super::rows::{Row, Section, bytes, needed, quoted, row, time};
+use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, file, grants};
 
 const fn section(path: &'static [&'static str], heading: &'static str, keys: fn() -> Vec<&'static str>) -> Section {
-    Section { path, heading, keys }
+    Section::new(path, heading, keys)
 }
 
 /// All of them.
-pub(super) const SECTIONS: [Section; 12] = [
+pub(super) fn all() -> impl Iterator<Item = &'static Section> {
+    SECTIONS.iter().chain(grants::sections())
+}
+
+/// Those that are not of a kind of grant.
+const SECTIONS: [Section; 10] = [
     section(&[], "the file itself", || file::keys().file.to_vec()),
     section(&["host"], "[host]", || file::keys().host.to_vec()),
     section(&["backend"], "[[backend]]", || file::keys().backend.to_vec()),
-    section(&["backend", "grants"], "[backend.grants]", || file::keys().grants.to_vec()),
-    section(&["backend", "grants", "directories"], "a granted directory", || file::keys().directory.to_vec()),
-    section(&["backend", "grants", "http"], "a granted origin", || http::keys().to_vec()),
+    section(&["backend", "grants"], "[backend.grants]", grants::keys),
     section(&["backend", "limits"], "[backend.limits]", || limits().into_iter().map(|row| row.key).collect()),
     section(&["backend", "instances"], "[backend.instances]", || file::keys().instances.to_vec()),
     section(&["backend", "instances", "reuse"], "`reuse` in [backend.instances]", || file::keys().reuse.to_vec()),
@@ -45,40 +29,6 @@ pub(super) const SECTIONS: [Section; 12] = [
     section(&["backend", "drain"], "[backend.drain]", || file::keys().time.to_vec()),
     section(&["backend", "background"], "[backend.background]", || file::keys().background.to_vec()),
 ];
-
-/// A key in words.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Row {
-    pub key: &'static str,
-    /// A value as it stands in the file: the default, or an example where there is none.
-    pub value: String,
-    /// Whether the file must have it.
-    pub is_needed: bool,
-    pub words: &'static str,
-}
-
-fn row(key: &'static str, value: impl Into<String>, words: &'static str) -> Row {
-    Row { key, value: value.into(), is_needed: false, words }
-}
-
-fn needed(key: &'static str, value: &str, words: &'static str) -> Row {
-    Row { is_needed: true, ..row(key, value, words) }
-}
-
-fn quoted(value: impl std::fmt::Display) -> String {
-    format!("\"{value}\"")
-}
-
-/// In the largest unit that holds it whole.
-fn bytes(number: u64) -> String {
-    let units = [("GiB", 30), ("MiB", 20), ("KiB", 10)];
-    let whole = units.into_iter().find(|(_, shift)| number > 0 && number.is_multiple_of(1 << shift));
-    whole.map_or_else(|| number.to_string(), |(unit, shift)| quoted(format!("{}{unit}", number >> shift)))
-}
-
-fn time(time: Duration) -> String {
-    quoted(humantime::format_duration(time))
-}
 
 /// `[host]`.
 pub(super) fn host() -> Vec<Row> {
@@ -133,31 +83,6 @@ pub(super) fn backend() -> Vec<Row> {
     ]
 }
 
-/// `[backend.grants]`.
-pub(super) fn grants() -> Vec<Row> {
-    vec![
-        row(
-            "directories",
-            "[{ host = \"/srv/pool\", guest = \"/pool\", write = true }]",
-            "Directories that the backend sees: `host` here, `guest` there. Read-only unless `write` is true.",
-        ),
-        row(
-            "http",
-            "[\"https://array.example:8443\", { origin = \"https://other.example\", addresses = [\"10.20.0.0/16\"], \
-             login = [\"/api/login\"], ca = \"/etc/drivebay/ca.pem\", certificate = \"/etc/drivebay/client.pem\", \
-             key = \"/etc/drivebay/client.key\" }]",
-            "Origins that it may send HTTP requests to; wit/EGRESS.md says what each key does.",
-        ),
-        row("http-mode", "\"enforce\"", "\"report\": requests to other origins are let through and logged."),
-        row("node", "false", "Node work: loop devices and mounts. Needs root, and a restart of the host."),
-        row(
-            "mount-options",
-            "[\"suid\", \"dev\"]",
-            "What mounts forbid otherwise and clients may ask for. Unless given: nothing.",
-        ),
-    ]
-}
-
 /// `[backend.limits]`.
 pub(super) fn limits() -> Vec<Row> {
     let l = Limits::default();
@@ -191,19 +116,8 @@ pub(super) fn limits() -> Vec<Row> {
         row("compile-memory", bytes(l.compile_memory), "Memory of the process that compiles the component."),
         row("compile-time", time(l.compile_time), "How long compiling may take."),
     ];
-    rows.extend(http_limits(&l.http));
+    rows.extend(grants::limit_rows(&l));
     rows
-}
-
-fn http_limits(l: &HttpLimits) -> [Row; 6] {
-    [
-        row("http-connections", l.connections.to_string(), "HTTP connections open at once, at most 1000."),
-        row("http-requests", l.requests.to_string(), "HTTP requests of one call, refused ones included."),
-        row("http-request", bytes(l.request), "Body of one request."),
-        row("http-response", bytes(l.response), "Body of one answer."),
-        row("http-connect-time", time(l.connect_time), "A free connection, the name, TCP and TLS together."),
-        row("http-time", time(l.time), "Until an answer's head, and between two parts of its body."),
-    ]
 }
 
 /// The small sections of a backend, with their headings and what they are for.

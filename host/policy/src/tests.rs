@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::grants::{http, node::MountOption};
 use super::*;
 
 const WHOLE: &str = r#"
@@ -57,8 +58,8 @@ fn everything_is_read() {
     assert_eq!(backend.limits.memory, 128 << 20);
     assert_eq!(backend.limits.wall.change, Duration::from_mins(2));
     assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
-    assert_eq!(backend.grants.mount_options, [MountOption::Suid]);
-    let granted = &backend.grants.http[1];
+    assert_eq!(backend.grants.node.mount_options, [MountOption::Suid]);
+    let granted = &backend.grants.http.origins[1];
     assert_eq!(
         (granted.origin.to_string().as_str(), &granted.login[..]),
         ("https://*.b.example:2", &["/api/login".to_owned()][..])
@@ -66,7 +67,7 @@ fn everything_is_read() {
     assert_eq!(granted.addresses, ["10.0.0.0/8".parse().unwrap()]);
     assert_eq!(granted.ca.as_deref(), Some("/etc/x/ca.pem".as_ref()));
     assert_eq!(granted.identity.as_ref().unwrap().key, PathBuf::from("/etc/x/c.key"));
-    assert_eq!(backend.grants.http_mode, HttpMode::Report);
+    assert_eq!(backend.grants.http.mode, http::Mode::Report);
     let http = &backend.limits.http;
     assert_eq!((http.connections, http.response, http.time), (7, 1 << 20, Duration::from_secs(3)));
     assert!(!backend.alpha && !backend.legacy_condition);

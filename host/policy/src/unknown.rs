@@ -4,7 +4,8 @@
 use serde_ignored::Path;
 use toml::de::{DeTable, DeValue};
 
-use super::sections::{SECTIONS, Section};
+use super::rows::Section;
+use super::sections;
 
 /// One step of the way to a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -69,8 +70,8 @@ impl Unknown {
             })
             .collect();
         let key = names.pop().unwrap_or_default();
-        let own = SECTIONS.iter().find(|section| section.path == names);
-        let others = SECTIONS.iter().filter(|section| section.path != names);
+        let own = sections::all().find(|section| section.path == names);
+        let others = sections::all().filter(|section| section.path != names);
         if let Some(meant) = own.and_then(|own| nearest(key, own)) {
             return format!("did you mean `{meant}`?");
         }

@@ -190,11 +190,6 @@ pub struct Shape {
 }
 
 impl Shape {
-    /// Whether it can send HTTP requests, if it is granted origins.
-    pub fn sends_http(&self) -> bool {
-        self.imports.iter().any(|name| name.starts_with("wasi:http/outgoing-handler@"))
-    }
-
     /// The interfaces of a loaded component.
     pub fn of_program(program: &Program) -> Self {
         Self::of(program.pre().component())

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use bytes::Bytes;
 use drivebay_egress::{Allowance, Ask, Egress, Patience, Presence, Progress, Standing, Subject};
 use drivebay_observe::{GuestLog, Secrets};
-use drivebay_policy::egress::{HttpLimits, Mode};
+use drivebay_policy::grants::http::{HttpLimits, Mode};
 use http_body_util::{BodyExt as _, Full};
 use hyper::client::conn::http1::SendRequest;
 use tokio::net::TcpStream;

@@ -12,7 +12,7 @@ use axum::extract::State;
 use axum::response::IntoResponse;
 use axum::routing::get;
 use axum::serve::Listener;
-use drivebay_policy::egress::Grant;
+use drivebay_policy::grants::http::Grant;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::TlsAcceptor;

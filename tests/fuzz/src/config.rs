@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use drivebay_policy::egress::grant::Origin;
+use drivebay_policy::grants::http::grant::Origin;
 use drivebay_policy::{BackendConfig, Config};
 
 use crate::planted;
@@ -75,7 +75,7 @@ fn granted(backend: &BackendConfig) {
     for directory in &backend.grants.directories {
         assert!(directory.host.is_absolute() && directory.guest.starts_with('/'));
     }
-    for grant in &backend.grants.http {
+    for grant in &backend.grants.http.origins {
         let spelt = grant.origin.to_string();
         assert_eq!(spelt.parse::<Origin>().as_ref(), Ok(&grant.origin), "{spelt}");
         assert!(grant.addresses.iter().all(|range| range.is_grantable()), "{spelt}");

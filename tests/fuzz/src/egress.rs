@@ -7,9 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use crate::verdict::{Standing, Verdict, verdict};
 use drivebay_egress::form;
 use drivebay_parts::made::Maker;
-use drivebay_policy::egress::address::Range;
-use drivebay_policy::egress::grant::{Grant, Mode, Origin};
-use drivebay_policy::egress::target::{Host, Target};
+use drivebay_policy::grants::http::address::Range;
+use drivebay_policy::grants::http::grant::{Grant, Mode, Origin};
+use drivebay_policy::grants::http::target::{Host, Target};
 use http::header::HeaderName;
 use http::{HeaderMap, Method, Request};
 

@@ -7,8 +7,8 @@ use http::Request;
 pub use drivebay_egress::Standing;
 use drivebay_egress::error::Why;
 use drivebay_egress::policy::{Fate, Policy};
-use drivebay_policy::egress::target::Target;
-use drivebay_policy::egress::{Grant, Mode};
+use drivebay_policy::grants::http::target::Target;
+use drivebay_policy::grants::http::{Grant, Mode};
 
 /// What becomes of a request and of the addresses of its name.
 #[derive(Debug, Clone, PartialEq, Eq)]

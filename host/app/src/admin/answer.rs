@@ -6,7 +6,6 @@ use drivebay_backend::breaker::View;
 use drivebay_backend::gate;
 use drivebay_backend::lifecycle::{Entry, Number, Stage};
 use drivebay_confine::{Attempt, InForce};
-use drivebay_policy::{Grants, HttpMode};
 use drivebay_proto::admin::{self, CommandResponse, Refusal};
 
 /// `absent`: granted directories that cannot be used now, by their guest paths, each with the reason.
@@ -27,7 +26,7 @@ pub(super) fn backend(backend: &Backend, absent: &[(String, String)]) -> admin::
         instances: generation
             .as_ref()
             .map_or(0, |generation| u64::try_from(generation.instances()).unwrap_or(u64::MAX)),
-        grants: generation.map(|generation| grants(&generation.config.grants, absent)).unwrap_or_default(),
+        grants: generation.map(|generation| generation.config.grants.words(absent)).unwrap_or_default(),
         last_refusal: status.last_refusal().map(|entry| Refusal {
             id: entry.refusal.clone().unwrap_or_default(),
             words: entry.why.last().cloned().unwrap_or_default(),
@@ -95,17 +94,4 @@ pub(super) fn command(answer: Result<String, gate::Refusal>) -> CommandResponse 
 
 fn digest(code: &str) -> String {
     format!("sha256:{code}")
-}
-
-/// What is given, in words an operator knows from the configuration.
-fn grants(grants: &Grants, absent: &[(String, String)]) -> Vec<String> {
-    let directories = grants.directories.iter().map(|directory| {
-        let access = if directory.write { "" } else { ":ro" };
-        let absent = absent.iter().find(|(guest, _)| *guest == directory.guest);
-        let absent = absent.map(|(_, why)| format!(" (absent: {why})")).unwrap_or_default();
-        format!("directory {}:{}{access}{absent}", directory.host.display(), directory.guest)
-    });
-    let http = grants.http.iter().map(|grant| format!("http {}", grant.origin));
-    let reports = (grants.http_mode == HttpMode::Report).then(|| "http-mode report: nothing is refused".to_owned());
-    directories.chain(http).chain(reports).chain(grants.node.then(|| "node".to_owned())).collect()
 }

@@ -8,6 +8,7 @@ mod call;
 mod check;
 mod conform;
 mod demo;
+mod grant_options;
 mod keys;
 pub mod part;
 mod serve;

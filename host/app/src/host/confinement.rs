@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use drivebay_confine::{self as confine, Attempt, Force, Given, InForce};
 use drivebay_policy::Config;
+use drivebay_policy::grants::PathUse;
 
 /// Gives up what this process does not need with this configuration, and says what is in force.
 ///
@@ -20,8 +21,8 @@ fn given(config: &Config) -> Given {
     let mut writable = vec![config.host.state.clone()];
     let mut sockets: Vec<&Path> = config.host.admin.as_deref().into_iter().collect();
     for backend in &config.backends {
-        let directories = backend.grants.directories.iter().filter(|directory| directory.write);
-        writable.extend(directories.map(|directory| directory.host.clone()));
+        let written = backend.grants.paths().into_iter().filter(|needed| needed.used == PathUse::Write);
+        writable.extend(written.map(|needed| needed.path));
         let all = [&backend.sockets.csi, &backend.sockets.controller, &backend.sockets.node, &backend.sockets.addons];
         sockets.extend(all.into_iter().flatten().map(PathBuf::as_path));
     }

@@ -48,7 +48,7 @@ fn launcher(config: &Config) -> Result<Arc<Launcher>> {
 
 /// Whether any backend is granted node work.
 fn needs_node(config: &Config) -> bool {
-    config.backends.iter().any(|backend| backend.grants.node)
+    config.backends.iter().any(|backend| backend.grants.node.is_granted)
 }
 
 fn node(launcher: Arc<Launcher>, config: &Config) -> Result<Option<Node>> {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use drivebay_backend::signature;
 use drivebay_confine as confine;
 use drivebay_node::{Launcher, Showing, Visible};
+use drivebay_policy::grants::PathUse;
 use drivebay_policy::{BackendConfig, ComponentSource, Config};
 
 /// What making and entering a namespace takes.
@@ -105,13 +106,11 @@ fn of(backend: &BackendConfig) -> Vec<Visible> {
         all.push(shown(signature::beside(component), Showing::Alone));
     }
     all.extend(backend.signers.iter().map(|signer| shown(signer.clone(), Showing::Alone)));
-    let directories = backend.grants.directories.iter();
-    let how = |write| if write { Showing::Write } else { Showing::Read };
-    all.extend(directories.map(|directory| shown(directory.host.clone(), how(directory.write))));
-    for grant in &backend.grants.http {
-        let identity = grant.identity.iter().flat_map(|identity| [&identity.certificate, &identity.key]);
-        all.extend(grant.ca.iter().chain(identity).map(|file| shown(file.clone(), Showing::Alone)));
-    }
+    all.extend(backend.grants.paths().into_iter().map(|needed| match needed.used {
+        PathUse::Read => shown(needed.path, Showing::Read),
+        PathUse::Write => shown(needed.path, Showing::Write),
+        PathUse::File => shown(needed.path, Showing::Alone),
+    }));
     all
 }
 

@@ -20,6 +20,6 @@ pub fn read(name: &str, text: &str) -> Result<PermissionsByName, String> {
 }
 
 fn of(config: &Config) -> PermissionsByName {
-    let granted = config.backends.iter().filter(|backend| backend.grants.node);
+    let granted = config.backends.iter().filter(|backend| backend.grants.node.is_granted);
     granted.map(|backend| (backend.name.clone(), permissions(backend))).collect()
 }

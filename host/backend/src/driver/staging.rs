@@ -35,7 +35,7 @@ impl Driver {
             let work = async {
                 let (config, staging) = made?;
                 let (generation, component) = make(&config, local, staging, &candidate.recipe.code).await?;
-                if let (Some(node), true) = (node, config.grants.node) {
+                if let (Some(node), true) = (node, config.grants.node.is_granted) {
                     node.permit(&config.name, &environment::permissions(&config)).await.map_err(|error| {
                         Refusal::new(RefusalId::Surroundings, format!("node work cannot be set up: {error}"))
                     })?;
@@ -77,7 +77,7 @@ impl Driver {
     }
 
     fn prepare(&mut self, config: &BackendConfig, number: Number, trust: Trust) -> Result<Staging, Refused> {
-        if config.grants.node && self.environment.node.is_none() {
+        if config.grants.node.is_granted && self.environment.node.is_none() {
             let words = "node work is granted, and its process is not there: it can only be started before any \
                          component is loaded; restart the host";
             return Err(Refused::Surroundings(words.to_owned()));

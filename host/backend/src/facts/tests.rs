@@ -5,8 +5,6 @@ use drivebay_contract::bindings::exports::drivebay::backend::identity::{Director
 
 const FORGED: &str = "a\n2026-01-01T00:00:00Z ERROR drivebay: all is lost\u{1b}[31m";
 
-const NOTHING: Given<'_> = Given { directories: &[], http: &[], node: false, node_id: None };
-
 fn description(grants: Vec<Grant>, why: &str) -> Description {
     let want = |grant| Want { grant, need: Need::Required, why: why.to_owned() };
     Description {
@@ -20,7 +18,7 @@ fn description(grants: Vec<Grant>, why: &str) -> Description {
 }
 
 fn refused(said: Description) -> String {
-    Facts::new(said, BTreeSet::new(), NOTHING).unwrap_err().to_string()
+    Facts::new(said, BTreeSet::new(), Given { grants: &Grants::default(), node_id: None }).unwrap_err().to_string()
 }
 
 #[test]
@@ -45,5 +43,5 @@ fn a_version_is_a_word() {
         assert!(refused(said).contains("vendor-version must have 1 to 128 bytes"), "{version:?}");
     }
     let longest = Description { vendor_version: "1".repeat(128), ..description(Vec::new(), "") };
-    assert!(Facts::new(longest, BTreeSet::new(), NOTHING).is_ok());
+    assert!(Facts::new(longest, BTreeSet::new(), Given { grants: &Grants::default(), node_id: None }).is_ok());
 }

@@ -4,7 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use proptest::prelude::*;
 
-use drivebay_policy::egress::address::{Class, Judgement, Range, class, judge};
+use drivebay_policy::grants::http::address::{Class, Judgement, Range, class, judge};
 
 fn ip(text: &str) -> IpAddr {
     text.parse().unwrap()

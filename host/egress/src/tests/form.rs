@@ -4,7 +4,7 @@ use http::{HeaderMap, Method, Request};
 use proptest::prelude::*;
 
 use crate::form;
-use drivebay_policy::egress::target::Target;
+use drivebay_policy::grants::http::target::Target;
 
 fn request(method: &str, uri: &str, headers: &[(&str, &str)]) -> Option<Request<()>> {
     let start = Request::builder().method(Method::from_bytes(method.as_bytes()).ok()?).uri(uri);

@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 
-use drivebay_policy::egress::grant::Origin;
-use drivebay_policy::egress::target::Target;
+use drivebay_policy::grants::http::grant::Origin;
+use drivebay_policy::grants::http::target::Target;
 
 #[test]
 fn origins_are_read_and_written() {

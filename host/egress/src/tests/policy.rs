@@ -5,7 +5,7 @@ use http::Request;
 use crate::error::Why;
 use crate::policy::Standing;
 use crate::policy::{Fate, Policy};
-use drivebay_policy::egress::grant::{Grant, Mode};
+use drivebay_policy::grants::http::grant::{Grant, Mode};
 
 const GRANTED: &str = "https://array.example:8443";
 

@@ -11,7 +11,7 @@ use tokio_rustls::rustls::{RootCertStore, ServerConfig};
 
 use super::server::{Call, Server, Told, limits};
 use crate::{EgressError, Grant};
-use drivebay_policy::egress::grant::Identity;
+use drivebay_policy::grants::http::grant::Identity;
 
 /// An authority with its files.
 struct Authority {

@@ -16,7 +16,7 @@ use drivebay_contract::Interface;
 use drivebay_files::Programs;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
-    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, HttpMode, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
+    BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
 use drivebay_proto::pb::csi::v1::controller_server::Controller;
 use drivebay_proto::pb::csi::v1::group_controller_server::GroupController;
@@ -72,14 +72,14 @@ pub(super) async fn check(
         ComponentSource::Local => "local".to_owned(),
         ComponentSource::File(path) => path.display().to_string(),
     };
-    let is_without_http = config.grants.http.is_empty() && config.grants.http_mode == HttpMode::Enforce;
+    let granted = config.grants.clone();
     let Inspection { size, digest, shape, described, refused } = inspected(config, environment).await?;
     let mut report = ComponentReport::of(file);
     report.size = Some(size);
     report.digest = Some(format!("sha256:{digest}"));
     if let Some(shape) = shape {
-        if grants == Grants::Configured && is_without_http && shape.sends_http() {
-            report.warnings.push("it sends HTTP requests, and no origin is granted: all will be refused".to_owned());
+        if grants == Grants::Configured {
+            report.warnings.extend(granted.warnings(&shape.imports));
         }
         interfaces(shape, &mut report);
     }

@@ -16,6 +16,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::{Exit, asked_to_stop, print, say};
 use crate::host::Host;
+use drivebay_policy::grants;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
     BackendConfig, BackgroundConfig, ComponentSource, Config, DRAIN, DirectoryGrant, Grants, HostConfig,
@@ -224,7 +225,7 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
         signers: Vec::new(),
         grants: Grants {
             directories: vec![writable(&site.pool, "/pool"), writable(link, "/link")],
-            node: work.mounts(),
+            node: grants::node::NodeWork { is_granted: work.mounts(), ..Default::default() },
             ..Grants::default()
         },
         limits: Limits::default(),

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use drivebay_observe::drill::{self, Defence};
 
-use crate::{BackendConfig, DirectoryGrant, Problems};
+use super::DirectoryGrant;
+use crate::{BackendConfig, Problems};
 
 /// A granted directory, and where it is with its links resolved, as far as it is there.
 struct Granted<'a> {

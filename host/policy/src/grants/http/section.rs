@@ -1,4 +1,4 @@
-//! `grants.http` and `--http` as operators write them, and the limits on HTTP. Reads and checks words; opens no file.
+//! `http`, `--http` and the limits `http-*` as operators write them. Reads and checks words; opens no file.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -6,16 +6,17 @@ use std::path::PathBuf;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 
-use super::{Problems, fields, units};
-use crate::egress::grant::{Grant, Identity, Mode, Origin};
-use crate::egress::limits::HttpLimits;
+use super::grant::{Grant, Identity, Mode, Origin};
+use super::limits::HttpLimits;
+use crate::rows::{Row, bytes, row, time};
+use crate::{Problems, fields, units};
 
 /// An origin alone, or with what belongs to it.
 #[derive(Debug)]
-pub(super) struct HttpSection(FullSection);
+pub(super) struct OriginSection(FullSection);
 
 #[derive(Debug, Default, serde::Deserialize)]
-pub(super) struct FullSection {
+struct FullSection {
     origin: String,
     #[serde(default)]
     addresses: Vec<String>,
@@ -26,23 +27,23 @@ pub(super) struct FullSection {
     key: Option<PathBuf>,
 }
 
-impl<'de> Deserialize<'de> for HttpSection {
+impl<'de> Deserialize<'de> for OriginSection {
     /// By hand: serde's own way of trying one form after the other would not tell which keys are unknown.
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct Forms;
         impl<'de> Visitor<'de> for Forms {
-            type Value = HttpSection;
+            type Value = OriginSection;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an origin, or { origin = ... } with addresses, login, ca, certificate, key")
             }
 
-            fn visit_str<E>(self, origin: &str) -> Result<HttpSection, E> {
-                Ok(HttpSection(FullSection { origin: origin.to_owned(), ..FullSection::default() }))
+            fn visit_str<E>(self, origin: &str) -> Result<OriginSection, E> {
+                Ok(OriginSection(FullSection { origin: origin.to_owned(), ..FullSection::default() }))
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<HttpSection, A::Error> {
-                FullSection::deserialize(MapAccessDeserializer::new(map)).map(HttpSection)
+            fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<OriginSection, A::Error> {
+                FullSection::deserialize(MapAccessDeserializer::new(map)).map(OriginSection)
             }
         }
         from.deserialize_any(Forms)
@@ -55,12 +56,12 @@ pub(super) fn keys() -> &'static [&'static str] {
 }
 
 /// The grants of a section.
-pub(super) fn grants(sections: Vec<HttpSection>, place: &str, problems: &mut Problems) -> Vec<Grant> {
-    sections.into_iter().filter_map(|HttpSection(section)| grant(section, place, problems)).collect()
+pub(super) fn grants(sections: Vec<OriginSection>, place: &str, problems: &mut Problems) -> Vec<Grant> {
+    sections.into_iter().filter_map(|OriginSection(section)| grant(section, place, problems)).collect()
 }
 
 /// `ORIGIN[,KEY=VALUE]...`, with the keys of the file; `address` and `login` may be given many times.
-pub fn argument(text: &str, problems: &mut Problems) -> Option<Grant> {
+pub(super) fn argument(text: &str, problems: &mut Problems) -> Option<Grant> {
     let mut parts = text.split(',');
     let mut section = FullSection { origin: parts.next().unwrap_or_default().to_owned(), ..FullSection::default() };
     for part in parts {
@@ -137,4 +138,16 @@ pub(super) fn limit(limits: &mut HttpLimits, key: &str, text: &str) -> Result<bo
         _ => return Ok(false),
     }
     Ok(true)
+}
+
+/// The limits in words.
+pub(super) fn limit_rows(l: &HttpLimits) -> Vec<Row> {
+    vec![
+        row("http-connections", l.connections.to_string(), "HTTP connections open at once, at most 1000."),
+        row("http-requests", l.requests.to_string(), "HTTP requests of one call, refused ones included."),
+        row("http-request", bytes(l.request), "Body of one request."),
+        row("http-response", bytes(l.response), "Body of one answer."),
+        row("http-connect-time", time(l.connect_time), "A free connection, the name, TCP and TLS together."),
+        row("http-time", time(l.time), "Until an answer's head, and between two parts of its body."),
+    ]
 }
