@@ -60,7 +60,11 @@ pub(super) async fn run(backend: Arc<Backend>) {
             ask_at = next.unwrap_or(u64::MAX).clamp(soonest, soonest.max(clock.now() + millis(ASK_EVERY)));
         }
         for work in schedule.start(clock.now(), backend.config().background.budget) {
-            let locks = due.get(&work.id).cloned().unwrap_or_default();
+            let Some(locks) = due.get(&work.id).cloned() else {
+                // Never without its locks.
+                schedule.ended(&work.id, Ended::PutOff, clock.now());
+                continue;
+            };
             start(&backend, work.id, locks, report.clone());
         }
         let wake = clock.at(schedule.next(clock.now()).unwrap_or(u64::MAX).min(ask_at));

@@ -1,7 +1,7 @@
 //! What the end of a call says of its generation. Pure. A code that a backend returned is an answer like any other
 //! and never held against it.
 
-use drivebay_error::CallError;
+use drivebay_error::{CallError, Doubt, Outcome};
 use drivebay_sandbox::fault::FaultKind;
 
 /// How a call ended, as far as its generation is to blame.
@@ -17,11 +17,18 @@ pub enum CallEnd {
 
 impl CallEnd {
     /// What a call's end means; no error: it was answered.
-    pub const fn of(error: Option<&CallError>) -> Self {
-        match error {
-            None | Some(CallError::Refused(_)) => Self::Well,
-            Some(CallError::BadAnswer(_)) => Self::Bad,
-            Some(CallError::Fault(fault)) => match fault.kind {
+    pub fn of(error: Option<&CallError>) -> Self {
+        match error.map(CallError::outcome) {
+            None | Some(Outcome::Finished(_)) => Self::Well,
+            Some(Outcome::NotStarted(_)) => Self::Apart,
+            Some(Outcome::Unknown(doubt)) => Self::doubted(doubt),
+        }
+    }
+
+    const fn doubted(doubt: Doubt) -> Self {
+        match doubt {
+            Doubt::Answer => Self::Bad,
+            Doubt::Fault(kind) => match kind {
                 FaultKind::Pool | FaultKind::Together | FaultKind::Directory | FaultKind::Drained | FaultKind::Host => {
                     Self::Apart
                 }
@@ -36,17 +43,8 @@ impl CallEnd {
                 | FaultKind::Answer
                 | FaultKind::Exit => Self::Bad,
             },
-            Some(
-                CallError::Invalid(_)
-                | CallError::Unsupported(_)
-                | CallError::Busy(_)
-                | CallError::NotReady(_)
-                | CallError::Decided(_)
-                // The client chose the secret: a word that any answer has serves as well.
-                | CallError::Told
-                | CallError::NodeLost
-                | CallError::Deadline,
-            ) => Self::Apart,
+            // The client chose the secret: a word that any answer has serves as well.
+            Doubt::Secret | Doubt::Node | Doubt::Deadline => Self::Apart,
         }
     }
 }

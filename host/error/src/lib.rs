@@ -6,7 +6,7 @@ pub mod status;
 mod tests;
 
 use drivebay_admission::Conflict;
-use drivebay_contract::{BadAnswer, Interface, Invalid};
+use drivebay_contract::{BadAnswer, Interface, Invalid, InvalidKind};
 use drivebay_sandbox::fault::{Fault, FaultKind};
 
 /// A failed call.
@@ -137,30 +137,71 @@ pub enum RefusalCode {
     Internal,
 }
 
-/// What is known of a failed call.
+/// What is known of a failed call, with all that its status and its generation's record depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The backend never saw it.
-    NotStarted,
+    NotStarted(Hindrance),
     /// It ran to its end, and the end was a refusal.
-    Finished,
+    Finished(RefusalCode),
     /// Something may have been done.
-    Unknown,
+    Unknown(Doubt),
+}
+
+/// Why a call was not started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Hindrance {
+    /// The request breaks a rule.
+    Invalid(InvalidKind),
+    /// The backend does not have what the RPC needs, or this socket does not serve it.
+    Unsupported,
+    /// Its objects are in use.
+    Busy,
+    /// No call can start now.
+    NotReady,
+    /// What it asks for is there in another form.
+    AlreadyExists,
+    /// The object's state forbids it.
+    Precondition,
+    /// There is no such object.
+    NotFound,
+}
+
+/// Why nobody knows what a call has done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Doubt {
+    /// The guest did not return.
+    Fault(FaultKind),
+    /// Its answer breaks the contract.
+    Answer,
+    /// Its answer holds a secret of the request.
+    Secret,
+    /// The helper for node work ended meanwhile.
+    Node,
+    /// It is still under way.
+    Deadline,
 }
 
 impl CallError {
-    /// What is known of the call's outcome.
+    /// What is known of the call's outcome. Status codes and the breaker follow from this alone.
     pub const fn outcome(&self) -> Outcome {
         match self {
-            Self::Invalid(_) | Self::Unsupported(_) | Self::Busy(_) | Self::NotReady(_) | Self::Decided(_) => {
-                Outcome::NotStarted
+            Self::Invalid(invalid) => Outcome::NotStarted(Hindrance::Invalid(invalid.kind)),
+            Self::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => {
+                Outcome::NotStarted(Hindrance::Unsupported)
             }
-            Self::Refused(_) => Outcome::Finished,
-            Self::Fault(fault) => match fault.kind {
-                FaultKind::Pool => Outcome::NotStarted,
-                _ => Outcome::Unknown,
-            },
-            Self::BadAnswer(_) | Self::Told | Self::NodeLost | Self::Deadline => Outcome::Unknown,
+            Self::Busy(_) => Outcome::NotStarted(Hindrance::Busy),
+            Self::NotReady(_) => Outcome::NotStarted(Hindrance::NotReady),
+            Self::Decided(Decision::AlreadyExists(_)) => Outcome::NotStarted(Hindrance::AlreadyExists),
+            Self::Decided(Decision::FailedPrecondition(_)) => Outcome::NotStarted(Hindrance::Precondition),
+            Self::Decided(Decision::NotFound(_)) => Outcome::NotStarted(Hindrance::NotFound),
+            Self::Refused(refusal) => Outcome::Finished(refusal.code),
+            Self::Fault(Fault { kind: FaultKind::Pool, .. }) => Outcome::NotStarted(Hindrance::NotReady),
+            Self::Fault(fault) => Outcome::Unknown(Doubt::Fault(fault.kind)),
+            Self::BadAnswer(_) => Outcome::Unknown(Doubt::Answer),
+            Self::Told => Outcome::Unknown(Doubt::Secret),
+            Self::NodeLost => Outcome::Unknown(Doubt::Node),
+            Self::Deadline => Outcome::Unknown(Doubt::Deadline),
         }
     }
 }

@@ -4,8 +4,8 @@
 
 use tonic::{Code, Status};
 
-use super::{CallError, Decision, NotReady, RefusalCode, Unsupported};
-use drivebay_contract::{InvalidKind, Method};
+use super::{CallError, Doubt, Hindrance, Outcome, RefusalCode};
+use drivebay_contract::{Effect, InvalidKind, Method};
 use drivebay_observe::text::tame;
 use drivebay_sandbox::fault::FaultKind;
 
@@ -24,48 +24,35 @@ pub enum Family {
 }
 
 /// The family of an RPC.
-pub fn family(method: Method, reads: bool) -> Family {
-    if method.service() == "replication.Controller" {
-        Family::Replication
-    } else if reads {
-        Family::Reading
-    } else {
-        Family::Changing
+pub const fn family(method: Method) -> Family {
+    match (method.family(), method.effect()) {
+        (drivebay_contract::Family::Replication, _) => Family::Replication,
+        (drivebay_contract::Family::Csi, Effect::Reads) => Family::Reading,
+        (drivebay_contract::Family::Csi, Effect::Changes) => Family::Changing,
     }
 }
 
-/// The code of a failure. Total: every failure of every family has one.
-pub const fn code(family: Family, error: &CallError) -> Code {
-    match error {
-        CallError::Invalid(invalid) => match invalid.kind {
-            InvalidKind::Argument => Code::InvalidArgument,
-            InvalidKind::Range => Code::OutOfRange,
-            InvalidKind::Unsupported => Code::Unimplemented,
-            InvalidKind::Precondition => Code::FailedPrecondition,
-        },
-        CallError::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => Code::Unimplemented,
-        CallError::Busy(_) => Code::Aborted,
+/// The code of a failure, which follows from its outcome and from nothing else. Total: every outcome has one in every
+/// family.
+pub const fn code(family: Family, outcome: Outcome) -> Code {
+    match outcome {
+        Outcome::NotStarted(hindrance) => not_started(hindrance),
+        Outcome::Finished(code) => refused(family, code),
+        Outcome::Unknown(doubt) => unknown(family, doubt),
+    }
+}
+
+const fn not_started(hindrance: Hindrance) -> Code {
+    match hindrance {
+        Hindrance::Invalid(InvalidKind::Argument) => Code::InvalidArgument,
+        Hindrance::Invalid(InvalidKind::Range) => Code::OutOfRange,
+        Hindrance::Invalid(InvalidKind::Unsupported) | Hindrance::Unsupported => Code::Unimplemented,
+        Hindrance::Invalid(InvalidKind::Precondition) | Hindrance::Precondition => Code::FailedPrecondition,
+        Hindrance::Busy => Code::Aborted,
         // Never RESOURCE_EXHAUSTED: the provisioner reads that as "no space" and reschedules.
-        CallError::NotReady(
-            NotReady::NotLoaded(_)
-            | NotReady::Recovering(_)
-            | NotReady::Closed(_)
-            | NotReady::Overloaded
-            | NotReady::ShuttingDown
-            | NotReady::Broken(_)
-            | NotReady::Node(_),
-        ) => Code::Unavailable,
-        CallError::Decided(Decision::AlreadyExists(_)) => Code::AlreadyExists,
-        CallError::Decided(Decision::FailedPrecondition(_)) => Code::FailedPrecondition,
-        CallError::Decided(Decision::NotFound(_)) => Code::NotFound,
-        CallError::Refused(refusal) => refused(family, refusal.code),
-        CallError::Fault(fault) => faulted(family, fault.kind),
-        CallError::BadAnswer(_) | CallError::Told => faulted(family, FaultKind::Trap),
-        CallError::NodeLost => match family {
-            Family::Changing | Family::Reading => Code::Unavailable,
-            Family::Replication => Code::Unknown,
-        },
-        CallError::Deadline => Code::DeadlineExceeded,
+        Hindrance::NotReady => Code::Unavailable,
+        Hindrance::AlreadyExists => Code::AlreadyExists,
+        Hindrance::NotFound => Code::NotFound,
     }
 }
 
@@ -88,16 +75,16 @@ const fn refused(family: Family, code: RefusalCode) -> Code {
     }
 }
 
-const fn faulted(family: Family, kind: FaultKind) -> Code {
-    match (kind, family) {
-        // A directory can be put back, and other calls end, so that a read is worth repeating as well.
-        (FaultKind::Pool, _) | (FaultKind::Directory | FaultKind::Together, Family::Changing | Family::Reading) => {
-            Code::Unavailable
+const fn unknown(family: Family, doubt: Doubt) -> Code {
+    match (doubt, family) {
+        (Doubt::Deadline, _) | (Doubt::Fault(FaultKind::Wall | FaultKind::Cpu), Family::Changing | Family::Reading) => {
+            Code::DeadlineExceeded
         }
-        (FaultKind::Wall | FaultKind::Cpu, Family::Changing | Family::Reading) => Code::DeadlineExceeded,
-        (_, Family::Replication) => Code::Unknown,
-        (_, Family::Changing) => Code::Unavailable,
+        // The helper comes back, a directory can be put back, other calls end: a read is worth repeating as well.
+        (Doubt::Node | Doubt::Fault(FaultKind::Directory | FaultKind::Together), Family::Reading)
+        | (_, Family::Changing) => Code::Unavailable,
         (_, Family::Reading) => Code::Internal,
+        (_, Family::Replication) => Code::Unknown,
     }
 }
 
@@ -106,7 +93,7 @@ const fn faulted(family: Family, kind: FaultKind) -> Code {
 pub fn of(family: Family, error: &CallError, call: &str) -> Status {
     let words = tame(&error.to_string(), MESSAGE);
     let words = if words.trim().is_empty() { "the backend gave no reason".to_owned() } else { words };
-    Status::new(code(family, error), format!("{words} (call {call})"))
+    Status::new(code(family, error.outcome()), format!("{words} (call {call})"))
 }
 
 /// A code as gRPC writes it, for metrics.
