@@ -17,7 +17,6 @@ use tonic::transport::Channel;
 use super::clients::{self, PublishedAt};
 use super::process::client;
 use super::times::PATIENCE;
-use drivebay_confine as confine;
 
 /// Between two calls.
 const BREATH: Duration = Duration::from_millis(4);
@@ -104,8 +103,6 @@ pub(super) async fn beside(socket: PathBuf, mix: Mix, work: impl Future<Output =
     let over = CancellationToken::new();
     let done = over.clone().drop_guard();
     let client = spawn_blocking(move || -> Result<Calls> {
-        // What it waited for is the host's doing, and not that of whoever has a processor. An older kernel takes no note.
-        let _ = confine::take_turns(confine::Turns::Shortest);
         Builder::new_current_thread().enable_all().build()?.block_on(calls(&socket, mix, says, &over))
     });
     // Without one, the client has an error to tell.

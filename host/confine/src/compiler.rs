@@ -6,10 +6,9 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
-use super::{capabilities, filters, paths, scheduling};
+use super::{capabilities, filters, paths};
 
-/// How nice a process is that takes a share: a ninth of that of a thread that serves, when both want to run. Its slices
-/// are as short as those of the host that started it.
+/// How nice it is: it has a ninth of the time of a thread that serves, when both want to run.
 const NICE: i32 = 10;
 /// Descriptors that may be open: the standard ones, and what opening them takes for a moment.
 const DESCRIPTORS: u64 = 16;
@@ -23,8 +22,6 @@ pub struct Bounds {
     pub cpu: u64,
     /// Bytes of what it hands over.
     pub output: u64,
-    /// Whether it runs only where nobody else wants to.
-    pub waits: bool,
 }
 
 /// Confines this process. What the kernel cannot do is left out; the limits of resources it can always do.
@@ -32,10 +29,8 @@ pub struct Bounds {
 /// # Errors
 /// When a limit or the loss of a privilege is refused: then nothing must be compiled.
 pub fn compiler(bounds: Bounds) -> io::Result<()> {
-    if !bounds.waits || scheduling::take_what_is_left().is_err() {
-        // Without it compiling is only less polite.
-        let _ = setpriority_process(None, NICE);
-    }
+    // Without it compiling is only less polite.
+    let _ = setpriority_process(None, NICE);
     // A limit that whoever started the host has set is not raised.
     let limit = |resource, most: u64| {
         let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));

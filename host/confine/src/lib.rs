@@ -1,5 +1,5 @@
 //! Giving up rights: what a process of this program takes from itself before it handles what others wrote.
-//! Owns capabilities, system-call filters, the limits on files and the length of turns on a processor of two kinds of
+//! Owns capabilities, system-call filters, the limits on files and how nice it is of two kinds of
 //! processes: the one that runs guests, and the one that compiles. It starts nothing and knows no component. Why a
 //! process does it to itself: it needs no right to do so, and what runs before is its own code, with nobody's input.
 //!
@@ -11,7 +11,6 @@ mod filters;
 mod guests;
 mod paths;
 mod resources;
-mod scheduling;
 #[cfg(test)]
 mod tests;
 
@@ -19,7 +18,6 @@ pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
 pub use resources::{descriptors, raise};
-pub use scheduling::{Turns, take_turns};
 
 /// Whether the system keeps something from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -47,9 +47,6 @@ enum Part {
         output: u64,
         /// Threads.
         threads: usize,
-        /// Whether it runs only where nobody else wants to.
-        #[arg(action = clap::ArgAction::Set)]
-        waits: bool,
     },
     /// Serves a stage of `attack` without one of the defences.
     #[cfg(feature = "drill")]
@@ -85,8 +82,8 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
         return None;
     }
     Some(match Order::parse().part {
-        Part::Compiler { engine, memory, cpu, output, threads, waits } => {
-            compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output, waits }, threads })
+        Part::Compiler { engine, memory, cpu, output, threads } => {
+            compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output }, threads })
         }
         #[cfg(feature = "drill")]
         Part::AttackedHost { without, config } if drivebay_attack::is_stage(&config) => {

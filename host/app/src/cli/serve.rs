@@ -5,13 +5,14 @@ use std::time::Duration;
 
 use clap::Parser;
 
+use super::grant_options::GrantOptions;
 use super::{Exit, say};
 use crate::host::{Host, Late, Source};
 use drivebay_confine as confine;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
-    BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, DirectoryGrant, Grants, HostConfig,
-    HttpMode, InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, component, http_grant, overlaps, targets, units,
+    BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, HostConfig, InstancePolicy, Problems,
+    SOCKET_MODE, Sockets, TRIAL, component, overlaps, targets, units,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -48,16 +49,8 @@ pub(crate) struct Args {
     /// A setting of the backend; may be given many times.
     #[arg(long, value_name = "KEY=VALUE")]
     set: Vec<String>,
-    /// A directory that the backend sees; read-only with `:ro`; may be given many times.
-    #[arg(long, value_name = "HOST:GUEST[:ro]")]
-    directory: Vec<String>,
-    /// An origin that the backend may send HTTP requests to; may be given many times. KEY is address, login, ca,
-    /// certificate or key, as in the configuration.
-    #[arg(long, value_name = "ORIGIN[,KEY=VALUE]...")]
-    http: Vec<String>,
-    /// Allow node work: loop devices and mounts.
-    #[arg(long)]
-    node: bool,
+    #[command(flatten)]
+    grants: GrantOptions,
     /// A directory below which volumes may be mounted, instead of kubelet's; may be given many times.
     #[arg(long, value_name = "DIR")]
     targets: Vec<PathBuf>,
@@ -91,8 +84,7 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 }
 
 fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
-    // Before there are threads and other processes, which take over both. Without the first the host is only less prompt.
-    let _ = confine::take_turns(confine::Turns::Short);
+    // Before there are other processes, which take the limit over.
     confine::raise();
     let prepared = match Host::prepare(&config, local) {
         Ok(prepared) => prepared,
@@ -151,17 +143,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         legacy_condition: false,
         digest: None,
         signers: Vec::new(),
-        grants: Grants {
-            directories: args
-                .directory
-                .iter()
-                .filter_map(|text| problems.take("--directory", directory(text)))
-                .collect(),
-            http: args.http.iter().filter_map(|text| http_grant(text, &mut problems)).collect(),
-            http_mode: HttpMode::default(),
-            node: args.node,
-            mount_options: Vec::new(),
-        },
+        grants: args.grants.granted(&mut problems),
         limits: Limits::default(),
         instances: InstancePolicy::Fresh,
         drain: DRAIN,
@@ -182,18 +164,4 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
 fn setting(text: &str) -> Result<(String, String), String> {
     let (key, value) = text.split_once('=').ok_or_else(|| format!("\"{text}\" is not KEY=VALUE"))?;
     Ok((key.to_owned(), value.to_owned()))
-}
-
-fn directory(text: &str) -> Result<DirectoryGrant, String> {
-    let wrong = || format!("\"{text}\" is not HOST:GUEST or HOST:GUEST:ro, with GUEST beginning with /");
-    let (paths, write) = match text.strip_suffix(":ro") {
-        Some(paths) => (paths, false),
-        None => (text, true),
-    };
-    let (host, guest) = paths.rsplit_once(':').ok_or_else(wrong)?;
-    if host.is_empty() || !guest.starts_with('/') {
-        return Err(wrong());
-    }
-    let host = std::path::absolute(host).map_err(|e| format!("{host}: {e}"))?;
-    Ok(DirectoryGrant { host, guest: guest.to_owned(), write })
 }

@@ -4,21 +4,14 @@
 use std::io::{self, Read, Write as _};
 use std::process::ExitCode;
 use std::thread;
-use std::time::{Duration, Instant};
 
 use rayon::ThreadPoolBuilder;
 use rustix::fs::{SeekFrom, seek};
 use rustix::io::{retry_on_intr, write};
-use rustix::time::{ClockId, clock_gettime};
 
-use super::{FAILED, REFUSED, STARVED};
+use super::{FAILED, REFUSED};
 use crate::engine;
 use drivebay_confine::{self as confine, Bounds};
-
-/// How long others may have all processors before a compiler that waits for them gives up.
-const SPELL: Duration = Duration::from_secs(1);
-/// The part of it that it must have run: about what one that takes a share would have had.
-const LEAST: u32 = 10;
 
 /// What a compiler is told on its command line.
 #[derive(Debug, Clone)]
@@ -64,9 +57,6 @@ pub(super) fn outcome(order: &Order) -> u8 {
 
 fn compile(order: &Order) -> Result<(), Failure> {
     confine::compiler(order.bounds)?;
-    if order.bounds.waits {
-        thread::Builder::new().name("starved".to_owned()).spawn(give_up)?;
-    }
     let bytes = input()?;
     let engine = engine::for_compiling().map_err(|error| Failure::Host(format!("{error:#}")))?;
     if engine::compatibility(&engine) != order.engine {
@@ -78,22 +68,6 @@ fn compile(order: &Order) -> Result<(), Failure> {
         .map_err(|error| Failure::Component(format!("{error:#}")))?;
     hand_over(&code)?;
     Ok(())
-}
-
-/// Ends the process when others have all processors.
-fn give_up() {
-    loop {
-        let (begin, had) = (Instant::now(), computed());
-        thread::park_timeout(SPELL);
-        if computed().saturating_sub(had) < begin.elapsed() / LEAST {
-            std::process::exit(STARVED.into());
-        }
-    }
-}
-
-/// Of all threads together.
-fn computed() -> Duration {
-    Duration::try_from(clock_gettime(ClockId::ProcessCPUTime)).unwrap_or_default()
 }
 
 /// Not through the standard library, whose buffer looks for line ends. From the file's beginning, whatever a panic

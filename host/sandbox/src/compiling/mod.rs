@@ -45,8 +45,6 @@ const LARGEST: u64 = 1 << 30;
 const REFUSED: u8 = 3;
 /// The same: something else is.
 const FAILED: u8 = 1;
-/// It was to wait for processors that nobody wants, and there were none.
-const STARVED: u8 = 4;
 
 /// How much a compiler may use, and for how long.
 #[derive(Debug, Clone, Copy)]
@@ -54,22 +52,18 @@ pub(super) struct Allowance {
     memory: u64,
     time: Duration,
     threads: usize,
-    /// Whether it runs only where nobody else wants to.
-    waits: bool,
 }
 
 impl Allowance {
     pub(super) fn of(limits: &Limits) -> Self {
-        let (memory, time, threads) = (limits.compile_memory, limits.compile_time, lane::all_but_one());
-        // Where there is only one, waiting for it could take forever.
-        Self { memory, time, threads, waits: lane::processors() > 1 }
+        Self { memory: limits.compile_memory, time: limits.compile_time, threads: lane::all_but_one() }
     }
 
     /// What the kernel watches over.
     fn bounds(self) -> Bounds {
         let threads = u64::try_from(self.threads).unwrap_or(1);
         let cpu = self.time.as_secs().max(1).saturating_mul(threads).saturating_add(1);
-        Bounds { memory: self.memory, cpu, output: LARGEST, waits: self.waits }
+        Bounds { memory: self.memory, cpu, output: LARGEST }
     }
 }
 
@@ -97,35 +91,10 @@ impl Drop for Wanted {
 
 /// Compiles and gives the code. Blocks; `engine` is the word on which code the caller can run.
 ///
-/// First it takes only what others leave of the processors, so that no call waits for it. A process that has done so can
-/// never again have a share, so where others leave nothing, another one begins anew, and takes a share.
-///
 /// # Errors
 /// What is wrong with the component, that it takes too much, or that no compiler can be started.
-pub(super) fn run(
-    bytes: &[u8],
-    engine: &str,
-    mut allowance: Allowance,
-    unwanted: &Unwanted,
-) -> Result<Vec<u8>, LoadError> {
+pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
     let ends = Instant::now() + allowance.time;
-    loop {
-        if let Some(code) = attempt(bytes, engine, allowance, ends, unwanted)? {
-            return Ok(code);
-        }
-        tracing::debug!("others want all processors: compiling takes a share");
-        allowance.waits = false;
-    }
-}
-
-/// One process; none is what it gives if it waited in vain for a processor that nobody wants.
-fn attempt(
-    bytes: &[u8],
-    engine: &str,
-    allowance: Allowance,
-    ends: Instant,
-    unwanted: &Unwanted,
-) -> Result<Option<Vec<u8>>, LoadError> {
     let failed = |error: std::io::Error| LoadError::Engine(format!("no process to compile in: {error}"));
     let (code, words) = (memory("code").map_err(failed)?, memory("words").map_err(failed)?);
     let mut child = start(engine, allowance, &code, &words).map_err(failed)?;
@@ -141,8 +110,7 @@ fn attempt(
     }
     let status = child.wait().map_err(failed)?;
     match ended.map_err(failed)? {
-        Ended::Itself if status.success() => take(code).map(Some).map_err(failed),
-        Ended::Itself if allowance.waits && status.code() == Some(STARVED.into()) => Ok(None),
+        Ended::Itself if status.success() => take(code).map_err(failed),
         Ended::Itself => Err(refusal(status, &said(words), allowance)),
         Ended::Late => Err(LoadError::Costly(format!("it was not done after {:?} (compile-time)", allowance.time))),
         Ended::Unwanted => Err(LoadError::Unwanted),
@@ -154,10 +122,10 @@ fn memory(name: &str) -> std::io::Result<File> {
 }
 
 fn start(engine: &str, allowance: Allowance, code: &File, words: &File) -> std::io::Result<Child> {
-    let Bounds { memory, cpu, output, waits } = allowance.bounds();
+    let Bounds { memory, cpu, output } = allowance.bounds();
     let mut numbers = vec![engine.to_owned()];
     numbers.extend([memory, cpu, output].map(|number| number.to_string()));
-    numbers.extend([allowance.threads.to_string(), waits.to_string()]);
+    numbers.push(allowance.threads.to_string());
     program(&numbers)
         .arg0("drivebay")
         .current_dir("/")

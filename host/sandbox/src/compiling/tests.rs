@@ -1,8 +1,6 @@
 //! The compiler's process as its caller sees it: code, refusals, limits, and that it does not outlive anybody who
 //! waits for it. The process of these tests is this test binary, started anew with a variable set.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-
 use super::*;
 
 /// Where the order stands for a process that is to be the compiler.
@@ -12,11 +10,9 @@ pub(super) const ORDER: &str = "DRIVEBAY_TEST_COMPILER";
 #[test]
 fn compiler_entry() {
     let Ok(order) = std::env::var(ORDER) else { return };
-    let [engine, memory, cpu, output, threads, waits] = order.split(' ').collect::<Vec<_>>()[..] else {
-        panic!("{order}")
-    };
+    let [engine, memory, cpu, output, threads] = order.split(' ').collect::<Vec<_>>()[..] else { panic!("{order}") };
     let [memory, cpu, output] = [memory, cpu, output].map(|number| number.parse().unwrap());
-    let bounds = Bounds { memory, cpu, output, waits: waits.parse().unwrap() };
+    let bounds = Bounds { memory, cpu, output };
     let order = Order { engine: engine.to_owned(), bounds, threads: threads.parse().unwrap() };
     std::process::exit(child::outcome(&order).into());
 }
@@ -28,7 +24,7 @@ fn engine() -> String {
 }
 
 fn allowance() -> Allowance {
-    Allowance { memory: 512 * MIB, time: Duration::from_mins(2), threads: 1, waits: true }
+    Allowance { memory: 512 * MIB, time: Duration::from_mins(2), threads: 1 }
 }
 
 /// A component that is nothing.
@@ -69,27 +65,6 @@ fn nobody_waits_nobody_works() {
     drop(wanted);
     let ended = run(&bomb(400_000), &engine(), allowance(), &unwanted);
     assert!(matches!(ended, Err(LoadError::Unwanted)), "{ended:?}");
-}
-
-#[test]
-fn who_waits_for_processors_in_vain_gives_up_and_another_takes_a_share() {
-    let (_wanted, unwanted) = Wanted::new().unwrap();
-    let (engine, bomb, ended) = (engine(), bomb(50_000), AtomicBool::new(false));
-    std::thread::scope(|scope| {
-        for _ in 0..std::thread::available_parallelism().unwrap().get() {
-            scope.spawn(|| {
-                while !ended.load(Ordering::Relaxed) {
-                    std::hint::spin_loop();
-                }
-            });
-        }
-        let ends = Instant::now() + allowance().time;
-        let waited = attempt(&bomb, &engine, allowance(), ends, &unwanted).map(|code| code.is_some());
-        let taken = run(&bomb, &engine, allowance(), &unwanted).map(|code| !code.is_empty());
-        ended.store(true, Ordering::Relaxed);
-        assert!(matches!(waited, Ok(false)), "{waited:?}");
-        assert!(matches!(taken, Ok(true)), "{taken:?}");
-    });
 }
 
 /// A component with one module with one function of so many additions.

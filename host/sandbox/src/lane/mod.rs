@@ -12,7 +12,7 @@ mod processors;
 mod thread;
 
 pub use movable::Movable;
-pub(crate) use processors::{Place, all_but_one, processors};
+pub(crate) use processors::{Place, all_but_one};
 pub use thread::Enter;
 pub(crate) use thread::is_lane as is_here;
 

@@ -13,7 +13,7 @@ use super::Lane;
 static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(all_but_one())));
 
 /// How many there are for this process.
-pub(crate) fn processors() -> usize {
+fn processors() -> usize {
     static PROCESSORS: LazyLock<usize> = LazyLock::new(|| thread::available_parallelism().map_or(1, NonZero::get));
     *PROCESSORS
 }
