@@ -20,7 +20,7 @@ const VOLUME_CONTEXT: &str = "volume_context";
 /// The RPCs with all that is known of them.
 pub(crate) fn methods(proto: &Proto, rows: &[Row]) -> String {
     let mut lines = String::new();
-    for Row { method, variant, guest } in rows {
+    for Row { method, variant, side, family, effect, guest } in rows {
         let service = method.parent_service();
         let (service, name) = (service.full_name(), method.name());
         let (streaming, alpha) = (method.is_server_streaming(), proto.is_alpha(method));
@@ -31,7 +31,8 @@ pub(crate) fn methods(proto: &Proto, rows: &[Row]) -> String {
         secret_fields(proto, &method.input(), "", &mut secrets);
         let _ = writeln!(
             lines,
-            "    {variant}: {service:?}, {name:?}, \"/{service}/{name}\", {streaming}, {alpha}, {behind}, [{secrets}];"
+            "    {variant}: {service:?}, {name:?}, \"/{service}/{name}\", {streaming}, {alpha}, {side:?}, {family:?}, {effect:?}, \
+             {behind}, [{secrets}];"
         );
     }
     format!("methods! {{\n{lines}}}\n\n")
@@ -49,7 +50,7 @@ pub(crate) fn interfaces(wit: &Wit) -> String {
 /// The guest calls of a service.
 pub(crate) fn calls(rows: &[Row], service: &str) -> String {
     let rows = rows.iter().filter(|row| row.method.parent_service().full_name() == service);
-    let calls = rows.filter_map(|Row { method, variant, guest }| {
+    let calls = rows.filter_map(|Row { method, variant, guest, .. }| {
         let (request, answer) = (message_path(&method.input()), message_path(&method.output()));
         let guest = guest.as_ref()?;
         Some(format!(

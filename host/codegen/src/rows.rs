@@ -12,7 +12,7 @@ use crate::conversion::Direction;
 use crate::names::{camel, message_path};
 use crate::pair::Pairing;
 use crate::proto::slots;
-use crate::rules::{Kind, ServiceRows, Table};
+use crate::rules::{Effect, Family, Kind, ServiceRows, Side, Table};
 
 /// More exceptions than this mean that the contracts have drifted apart.
 const MOST_RULES: usize = 15;
@@ -23,6 +23,9 @@ pub(crate) struct Row {
     /// Its name among all RPCs: where two services share one, it stands behind the package's first
     /// word (`CsiProbe`, `IdentityProbe`).
     pub(crate) variant: String,
+    pub(crate) side: Side,
+    pub(crate) family: Family,
+    pub(crate) effect: Effect,
     /// None: answered by the host.
     pub(crate) guest: Option<GuestCall>,
 }
@@ -89,12 +92,23 @@ fn service_rows(pairing: &mut Pairing<'_>, table: &ServiceRows) -> Vec<Row> {
         }
         let function = table.guest.get(method.name());
         let guest = function.and_then(|function| guest_call(pairing, &method, function));
-        rows.push(Row { variant: variant(pairing, &method), method, guest });
+        let effect = effect(table, method.name());
+        let (side, family) = (table.side, table.family);
+        rows.push(Row { variant: variant(pairing, &method), side, family, effect, method, guest });
+    }
+    for read in table.reads.iter().filter(|read| !table.guest.contains_key(*read)) {
+        pairing.problem(format!("{}.{read} is said to read, and no guest answers it", table.name));
     }
     for method in open {
         pairing.problem(format!("the table names the RPC {}.{method}, which does not exist", table.name));
     }
     rows
+}
+
+/// What the host answers itself changes nothing.
+fn effect(table: &ServiceRows, method: &str) -> Effect {
+    let is_read = [&table.host, &table.reads].into_iter().flatten().any(|read| read == method);
+    if is_read { Effect::Reads } else { Effect::Changes }
 }
 
 fn variant(pairing: &Pairing<'_>, method: &MethodDescriptor) -> String {

@@ -27,12 +27,45 @@ pub(crate) struct Table {
 pub(crate) struct ServiceRows {
     /// The full name, as in `csi.v1.Controller`.
     pub(crate) name: String,
+    /// The sockets that serve it.
+    pub(crate) side: Side,
+    /// How clients read its failures.
+    #[serde(default)]
+    pub(crate) family: Family,
+    /// RPCs that enter a guest and change nothing.
+    #[serde(default)]
+    pub(crate) reads: Vec<String>,
     /// RPCs that are answered from facts.
     #[serde(default)]
     pub(crate) host: Vec<String>,
     /// RPC -> `interface.function`.
     #[serde(default)]
     pub(crate) guest: BTreeMap<String, String>,
+}
+
+/// The sockets that serve a service.
+#[derive(Clone, Copy, Debug, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Side {
+    Both,
+    Controller,
+    Node,
+}
+
+/// How clients read the failures of a service.
+#[derive(Clone, Copy, Debug, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub(crate) enum Family {
+    #[default]
+    Csi,
+    Replication,
+}
+
+/// What an RPC does.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Effect {
+    Reads,
+    Changes,
 }
 
 /// Exceptions of one kind with one reason. All names are full protobuf names or `interface.type`.

@@ -69,6 +69,7 @@ host-calls = ["shelf.check"]
 
 [[service]]
 name = "toy.Shelf"
+side = "controller"
 host = ["About"]
 [service.guest]
 Put = "shelf.put"
@@ -125,8 +126,24 @@ fn contracts_that_fit_become_rows() {
     let put = "Put: pb::toy::PutRequest => pb::toy::PutResponse,\n    Shelf, request exported::shelf::PutRequest => exported::shelf::Box, message";
     assert!(calls.contains(put), "{calls}");
     assert!(calls.contains("Shelf, request exported::shelf::ClearRequest => (), empty"), "{calls}");
-    assert!(tables.facts.contains("About: \"toy.Shelf\", \"About\", \"/toy.Shelf/About\", false, false, None, [];"));
+    for row in [
+        "About: \"toy.Shelf\", \"About\", \"/toy.Shelf/About\", false, false, Controller, Csi, Reads, None, [];",
+        "\"/toy.Shelf/Put\", false, false, Controller, Csi, Changes, Some((Interface::Shelf, \"put\"))",
+    ] {
+        assert!(tables.facts.contains(row), "{row} in {}", tables.facts);
+    }
     assert!(tables.facts.contains("(\"secrets\", Map, Secret)"), "{}", tables.facts);
+}
+
+#[test]
+fn what_an_rpc_does_and_where_it_is_served_stands_in_the_table() {
+    let reads = with(TABLE, "host = [\"About\"]", "host = [\"About\"]\nreads = [\"Put\"]");
+    let tables = expanded(PROTO, WIT, &reads).unwrap();
+    assert!(tables.facts.contains("\"/toy.Shelf/Put\", false, false, Controller, Csi, Reads,"), "{}", tables.facts);
+    let reads = with(TABLE, "host = [\"About\"]", "host = [\"About\"]\nreads = [\"Look\"]");
+    assert_eq!(refused(PROTO, WIT, &reads), ["toy.Shelf.Look is said to read, and no guest answers it"]);
+    let nowhere = with(TABLE, "side = \"controller\"\n", "");
+    assert!(format!("{:#}", expanded(PROTO, WIT, &nowhere).unwrap_err()).contains("side"));
 }
 
 #[test]

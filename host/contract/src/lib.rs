@@ -47,3 +47,4 @@ pub use bridge::{Exports, Interface, Method};
 pub use call::{Call, CallFault, Page, WrongTypes};
 pub use convert::{BadAnswer, IntoPb, IntoWit, Invalid, InvalidKind};
 pub use features::Feature;
+pub use method::{Effect, Family, Side};

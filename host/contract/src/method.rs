@@ -1,10 +1,39 @@
 //! What is known of every RPC without looking at a request.
 //!
 //! The facts are generated from the descriptors and the table of the bridge; this file gives them
-//! names. Rules about RPCs (locks, classes) do not belong here but to the rows of `rpc`.
+//! names. What a call locks does not belong here but to the rows of `rpc`.
 
 use super::bridge::{Interface, Method};
 use drivebay_proto::SecretField;
+
+/// The sockets that serve an RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Those of the controller and those of the node.
+    Both,
+    /// Those of the controller.
+    Controller,
+    /// Those of the node.
+    Node,
+}
+
+/// How clients read the failures of an RPC.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Family {
+    /// As CSI says; most add-ons do the same.
+    Csi,
+    /// Replication's way: what fits no code is UNKNOWN.
+    Replication,
+}
+
+/// What an RPC does to the world.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Effect {
+    /// It only reads.
+    Reads,
+    /// It changes something: its outcome matters after a failure, and background work may follow.
+    Changes,
+}
 
 /// One row of the generated table.
 #[derive(Clone, Copy, Debug)]
@@ -14,15 +43,20 @@ pub(super) struct MethodFacts {
     pub(super) path: &'static str,
     pub(super) streaming: bool,
     pub(super) alpha: bool,
+    pub(super) side: Side,
+    pub(super) family: Family,
+    pub(super) effect: Effect,
     pub(super) behind: Option<(Interface, &'static str)>,
     pub(super) secret_fields: &'static [SecretField],
 }
 
-/// The enum of all RPCs. A row: variant, service, name, path, whether it streams, whether it is
-/// experimental, the interface and the function behind it, and the secret fields of its request.
+/// The enum of all RPCs. A row: variant, service, name, path, whether it streams, whether it is experimental, the
+/// sockets that serve it, how its failures are read, what it does, the interface and the function behind it, and the
+/// secret fields of its request.
 macro_rules! methods {
     ($($method:ident: $service:literal, $name:literal, $path:literal, $streaming:literal, $alpha:literal,
-       $behind:expr, [$(($field:literal, $shape:ident, $sensitivity:ident),)*];)*) => {
+       $side:ident, $family:ident, $effect:ident, $behind:expr,
+       [$(($field:literal, $shape:ident, $sensitivity:ident),)*];)*) => {
         /// An RPC that the host serves.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
         pub enum Method {
@@ -41,6 +75,9 @@ macro_rules! methods {
                         path: $path,
                         streaming: $streaming,
                         alpha: $alpha,
+                        side: crate::method::Side::$side,
+                        family: crate::method::Family::$family,
+                        effect: crate::method::Effect::$effect,
                         behind: $behind,
                         secret_fields: &[$(drivebay_proto::SecretField {
                             path: $field,
@@ -87,6 +124,21 @@ impl Method {
     /// Whether the RPC or its service is marked experimental.
     pub const fn alpha(self) -> bool {
         self.facts().alpha
+    }
+
+    /// The sockets that serve it.
+    pub const fn side(self) -> Side {
+        self.facts().side
+    }
+
+    /// How clients read its failures.
+    pub const fn family(self) -> Family {
+        self.facts().family
+    }
+
+    /// What it does.
+    pub const fn effect(self) -> Effect {
+        self.facts().effect
     }
 
     /// The interface whose function answers it; none where the host answers from facts.

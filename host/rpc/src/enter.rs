@@ -5,13 +5,13 @@ use std::sync::Arc;
 
 use prost::Message as _;
 
-use super::{Effect, Rpc};
+use super::Rpc;
 use drivebay_admission::locks::{HolderKind, ObjectKind};
 use drivebay_admission::{Guard, Holder, Slot};
 use drivebay_backend::Lease;
 use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
-use drivebay_contract::{Call, CallFault};
+use drivebay_contract::{Call, CallFault, Effect};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe::GuestLog;
 use drivebay_observe::drill::{self, Defence};

@@ -6,7 +6,7 @@ use tokio::time::Instant;
 use tonic::{Code, Status};
 
 use drivebay_backend::Backend;
-use drivebay_contract::Method;
+use drivebay_contract::{Method, Side};
 use drivebay_error::{Unsupported, status};
 
 /// What a socket is for.
@@ -41,18 +41,12 @@ impl Front {
 
     /// Whether this socket serves the method's service.
     pub(crate) fn serves(&self, method: Method) -> Result<(), Unsupported> {
-        let side = match method.service() {
-            "csi.v1.Node"
-            | "reclaimspace.ReclaimSpaceNode"
-            | "encryptionkeyrotation.EncryptionKeyRotationController" => Role::Node,
-            "csi.v1.Identity" | "identity.Identity" => return Ok(()),
-            _ => Role::Controller,
-        };
-        match (self.role, side) {
-            (Role::All, _) => Ok(()),
-            (role, side) if role == side => Ok(()),
-            (_, Role::Node) => Err(Unsupported::OtherSocket("node")),
-            (_, _) => Err(Unsupported::OtherSocket("controller")),
+        match (self.role, method.side()) {
+            (Role::All, _) | (_, Side::Both) | (Role::Controller, Side::Controller) | (Role::Node, Side::Node) => {
+                Ok(())
+            }
+            (Role::Controller, Side::Node) => Err(Unsupported::OtherSocket("node")),
+            (Role::Node, Side::Controller) => Err(Unsupported::OtherSocket("controller")),
         }
     }
 }

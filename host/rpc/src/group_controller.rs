@@ -2,7 +2,7 @@
 
 use super::premise::{Course, Known, Premise, Question, Source};
 use super::table::service;
-use super::{Effect, Rpc, removal};
+use super::{Rpc, removal};
 use drivebay_admission::{LockSet, ObjectKind};
 use drivebay_contract::{Abilities, Invalid};
 use drivebay_error::CallError;
@@ -11,18 +11,22 @@ use drivebay_proto::pb::csi::v1::{self, group_controller_server};
 service! {
     group_controller_server::GroupController => Front;
     facts {
-        group_controller_get_capabilities: GroupControllerGetCapabilities, GroupControllerGetCapabilitiesRequest => GroupControllerGetCapabilitiesResponse, group_controller;
+        group_controller_get_capabilities: GroupControllerGetCapabilities,
+            GroupControllerGetCapabilitiesRequest => GroupControllerGetCapabilitiesResponse, group_controller;
     }
     guest {
-        create_volume_group_snapshot: CreateVolumeGroupSnapshotRequest => CreateVolumeGroupSnapshotResponse, Changes, |r| r
-            .source_volume_ids
-            .iter()
-            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshotName, &r.name), |set, id| set.shared(ObjectKind::Volume, id)), makes |r| made(r);
-        delete_volume_group_snapshot: DeleteVolumeGroupSnapshotRequest => DeleteVolumeGroupSnapshotResponse, Changes, |r| r
-            .snapshot_ids
-            .iter()
-            .fold(LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id), |set, id| set.exclusive(ObjectKind::Snapshot, id)), [asks];
-        get_volume_group_snapshot: GetVolumeGroupSnapshotRequest => GetVolumeGroupSnapshotResponse, Reads, |_| LockSet::none(), about |r| LockSet::none().shared(ObjectKind::GroupSnapshot, &r.group_snapshot_id), [asks];
+        create_volume_group_snapshot: CreateVolumeGroupSnapshotRequest, |r| {
+                let name = LockSet::none().exclusive(ObjectKind::GroupSnapshotName, &r.name);
+                r.source_volume_ids.iter().fold(name, |set, id| set.shared(ObjectKind::Volume, id))
+            },
+            makes |r| made(r);
+        delete_volume_group_snapshot: DeleteVolumeGroupSnapshotRequest, |r| {
+                let group = LockSet::none().exclusive(ObjectKind::GroupSnapshot, &r.group_snapshot_id);
+                r.snapshot_ids.iter().fold(group, |set, id| set.exclusive(ObjectKind::Snapshot, id))
+            },
+            [asks];
+        get_volume_group_snapshot: GetVolumeGroupSnapshotRequest, |_| LockSet::none(),
+            about |r| LockSet::none().shared(ObjectKind::GroupSnapshot, &r.group_snapshot_id), [asks];
     }
 }
 

@@ -28,22 +28,13 @@ pub use front::{Front, Role};
 use std::time::Duration;
 
 use drivebay_admission::LockSet;
-use drivebay_contract::Call;
 use drivebay_contract::check::Check;
+use drivebay_contract::{Call, Effect};
 use drivebay_node::CallPath;
 use drivebay_proto::Secrets;
 
 /// How long a call waits for a background step that holds its objects.
 const STEP_PATIENCE: Duration = Duration::from_millis(500);
-
-/// What an RPC does to the world.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Effect {
-    /// It only reads.
-    Reads,
-    /// It changes something: its outcome matters after a failure, and background work may follow.
-    Changes,
-}
 
 /// What an RPC does to the node's ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +57,7 @@ pub(crate) trait Rpc:
     Call<Answer: Send + 'static> + Check + Secrets + premise::Premise + Clone + Send + Sync + 'static
 {
     /// What it does.
-    const EFFECT: Effect;
+    const EFFECT: Effect = Self::METHOD.effect();
 
     /// The request as today's clients phrase it.
     #[must_use]

@@ -6,7 +6,7 @@ use sha2::{Digest, Sha256};
 use super::controller::volume;
 use super::ledger::{Paths, Placement};
 use super::table::service;
-use super::{Effect, LedgerUse, Rpc};
+use super::{LedgerUse, Rpc};
 use drivebay_admission::LockSet;
 use drivebay_node::{CallPath, PathRole, Publication, PublicationKind};
 use drivebay_proto::pb::csi::v1::volume_capability::access_mode::Mode;
@@ -19,21 +19,23 @@ service! {
         node_get_info: NodeGetInfo, NodeGetInfoRequest => NodeGetInfoResponse, node_info;
     }
     guest {
-        node_stage_volume: NodeStageVolumeRequest => NodeStageVolumeResponse, Changes, |r| volume(&r.volume_id),
+        node_stage_volume: NodeStageVolumeRequest, |r| volume(&r.volume_id),
             paths |r| vec![staging(&r.staging_target_path)], ledger |r| stage(r);
-        node_unstage_volume: NodeUnstageVolumeRequest => NodeUnstageVolumeResponse, Changes, |r| volume(&r.volume_id),
+        node_unstage_volume: NodeUnstageVolumeRequest, |r| volume(&r.volume_id),
             paths |r| vec![staging(&r.staging_target_path)], ledger |r| remove(&r.volume_id, &r.staging_target_path);
-        node_publish_volume: NodePublishVolumeRequest => NodePublishVolumeResponse, Changes, |r| volume(&r.volume_id),
+        node_publish_volume: NodePublishVolumeRequest, |r| volume(&r.volume_id),
             paths |r| vec![staging(&r.staging_target_path), target(&r.target_path)], ledger |r| publish(r);
-        node_unpublish_volume: NodeUnpublishVolumeRequest => NodeUnpublishVolumeResponse, Changes, |r| volume(&r.volume_id),
+        node_unpublish_volume: NodeUnpublishVolumeRequest, |r| volume(&r.volume_id),
             paths |r| vec![target(&r.target_path)], ledger |r| remove(&r.volume_id, &r.target_path);
-        node_get_volume_stats: NodeGetVolumeStatsRequest => NodeGetVolumeStatsResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)], about |r| volume(&r.volume_id);
-        node_expand_volume: NodeExpandVolumeRequest => NodeExpandVolumeResponse, Changes, |r| volume(&r.volume_id),
+        node_get_volume_stats: NodeGetVolumeStatsRequest, |_| LockSet::none(),
+            paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)],
+            about |r| volume(&r.volume_id);
+        node_expand_volume: NodeExpandVolumeRequest, |r| volume(&r.volume_id),
             paths |r| vec![other(&r.volume_path), staging(&r.staging_target_path)];
-        node_get_volume_health: NodeGetVolumeHealthRequest => NodeGetVolumeHealthResponse, Reads, |_| LockSet::none(),
-            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)], about |r| volume(&r.volume_id);
-        node_get_storage_health: NodeGetStorageHealthRequest => NodeGetStorageHealthResponse, Reads, |_| LockSet::none();
+        node_get_volume_health: NodeGetVolumeHealthRequest, |_| LockSet::none(),
+            paths |r| vec![other(&r.volume_publish_path), staging(&r.staging_target_path)],
+            about |r| volume(&r.volume_id);
+        node_get_storage_health: NodeGetStorageHealthRequest, |_| LockSet::none();
     }
 }
 

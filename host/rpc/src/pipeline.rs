@@ -19,11 +19,11 @@ use tracing::Instrument;
 use super::enter::{Permit, Unary, context, enter, holder};
 use super::front::Front;
 use super::premise::Course;
-use super::{Effect, LedgerUse, Rpc, STEP_PATIENCE, inquiry, shadow};
+use super::{LedgerUse, Rpc, STEP_PATIENCE, inquiry, shadow};
 use drivebay_admission::Deadline;
 use drivebay_admission::budget::Share;
 use drivebay_backend::{Attached, Backend, call_id};
-use drivebay_contract::{Call, Method};
+use drivebay_contract::{Call, Effect, Method};
 use drivebay_error::status::{self, Family};
 use drivebay_error::{CallError, NotReady, Unsupported};
 use drivebay_observe::Topic;
@@ -41,7 +41,7 @@ pub(super) async fn call<R: Unary>(
 ) -> Result<Response<<R as Call>::Answer>, Status> {
     let id = call_id::next();
     let deadline = deadline(request.metadata());
-    let family = status::family(R::METHOD, R::EFFECT == Effect::Reads);
+    let family = status::family(R::METHOD);
     // Shown with debugging only: a span of every call costs more than most calls log.
     let span = tracing::debug_span!("call", rpc = R::METHOD.name(), call = id);
     let arrived = Instant::now();

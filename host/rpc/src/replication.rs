@@ -1,8 +1,8 @@
 //! `replication.Controller`: one row an RPC, and what all of them need to know of their source.
 
+use super::Rpc;
 use super::premise::{Course, Known, Premise, Question, Source};
 use super::table::service;
-use super::{Effect, Rpc};
 use drivebay_admission::LockSet;
 use drivebay_contract::bindings::exports::drivebay::backend::replication::SourceState;
 use drivebay_contract::{Abilities, BadAnswer};
@@ -15,13 +15,14 @@ service! {
     controller_server::Controller => Front;
     facts {}
     guest {
-        enable_volume_replication: EnableVolumeReplicationRequest => EnableVolumeReplicationResponse, Changes, |r| locks(r), [folds asks];
-        disable_volume_replication: DisableVolumeReplicationRequest => DisableVolumeReplicationResponse, Changes, |r| locks(r), [folds asks];
-        promote_volume: PromoteVolumeRequest => PromoteVolumeResponse, Changes, |r| locks(r), [folds asks];
-        demote_volume: DemoteVolumeRequest => DemoteVolumeResponse, Changes, |r| locks(r), [folds asks];
-        resync_volume: ResyncVolumeRequest => ResyncVolumeResponse, Changes, |r| locks(r), [folds asks];
-        get_volume_replication_info: GetVolumeReplicationInfoRequest => GetVolumeReplicationInfoResponse, Reads, |_| LockSet::none(), about |r| locks(r), [folds asks];
-        get_replication_destination_info: GetReplicationDestinationInfoRequest => GetReplicationDestinationInfoResponse, Reads, |_| LockSet::none(), [asks];
+        enable_volume_replication: EnableVolumeReplicationRequest, |r| locks(r), [folds asks];
+        disable_volume_replication: DisableVolumeReplicationRequest, |r| locks(r), [folds asks];
+        promote_volume: PromoteVolumeRequest, |r| locks(r), [folds asks];
+        demote_volume: DemoteVolumeRequest, |r| locks(r), [folds asks];
+        resync_volume: ResyncVolumeRequest, |r| locks(r), [folds asks];
+        get_volume_replication_info: GetVolumeReplicationInfoRequest, |_| LockSet::none(),
+            about |r| locks(r), [folds asks];
+        get_replication_destination_info: GetReplicationDestinationInfoRequest, |_| LockSet::none(), [asks];
     }
 }
 

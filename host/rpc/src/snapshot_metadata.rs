@@ -11,11 +11,11 @@ use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Code, Request, Response, Status};
 use tracing::Instrument;
 
+use super::Rpc;
 use super::enter::{self, Permit};
 use super::front::Front;
 use super::pipeline;
 use super::premise::Premise;
-use super::{Effect, Rpc};
 use drivebay_admission::{LockSet, ObjectKind};
 use drivebay_backend::{Backend, call_id};
 use drivebay_contract::check::{BlockPage, MetadataStream};
@@ -57,8 +57,6 @@ macro_rules! paged {
         impl Premise for v1::$request {}
 
         impl Rpc for v1::$request {
-            const EFFECT: Effect = Effect::Reads;
-
             fn locks(&self) -> LockSet {
                 let $r = self;
                 $locks
@@ -142,7 +140,7 @@ async fn pump<R: Paged>(
     backend.ended(&permit.lease, ended.as_ref().err());
     let mut code = Code::Ok;
     if let Err(error) = ended {
-        let family = status::family(R::METHOD, true);
+        let family = status::family(R::METHOD);
         let origin = pipeline::Origin { backend: &backend, method: R::METHOD, call: &permit.context.id };
         let status = pipeline::report(origin, family, &error);
         code = status.code();

@@ -3,17 +3,18 @@
 
 /// Makes the gRPC service and the `Rpc` of every row.
 ///
-/// A row of `facts` names the method, and is answered without entering the guest, by a function of `rpc/facts.rs`. A row
-/// of `guest` says what the RPC does (`Reads` or `Changes`) and what it locks from the request alone.
-/// Where it applies, it also says which host paths the request names, what it means for the ledger, which object
-/// it is about without locking it, which objects it makes, and in brackets: `folds`, when older clients phrase it otherwise (`wire/compat`); `asks`, when the host must ask
-/// the backend first (an `impl Premise` beside the row).
+/// A row of `facts` names the method, and is answered without entering the guest, by a function of `facts.rs`. A row of
+/// `guest` says what the RPC locks from the request alone; what it does (reads or changes) stands in the table of the
+/// bridge (`codegen/bridge.toml`). Where it applies, it also says which host paths the request names, what it means for
+/// the ledger, which object it is about without locking it, which objects it makes, and in brackets: `folds`, when older
+/// clients phrase it otherwise (`contract/src/compat`); `asks`, when the host must ask the backend first (an `impl
+/// Premise` beside the row).
 macro_rules! service {
     (
         $trait:path => Front;
         facts { $( $fact:ident: $method:ident, $fact_request:ident => $fact_response:ident, $answer:ident; )* }
         guest { $(
-            $call:ident: $request:ident => $response:ident, $effect:ident, |$r:tt| $locks:expr
+            $call:ident: $request:ident, |$r:tt| $locks:expr
             $(, paths |$p:tt| $paths:expr)? $(, ledger |$l:tt| $ledger:expr)?
             $(, about |$a:tt| $about:expr)? $(, makes |$m:tt| $makes:expr)? $(, [$($mark:ident)*])?;
         )* }
@@ -22,8 +23,6 @@ macro_rules! service {
             $crate::table::premise!($request $($($mark)*)?);
 
             impl Rpc for v1::$request {
-                const EFFECT: Effect = Effect::$effect;
-
                 fn locks(&self) -> LockSet {
                     let $r = self;
                     $locks
@@ -51,15 +50,15 @@ macro_rules! service {
                 )?
 
                 $(
-                    fn makes($m: &v1::$response) -> LockSet {
+                    fn makes($m: &<Self as drivebay_contract::Call>::Answer) -> LockSet {
                         $makes
                     }
                 )?
 
                 $($( $crate::table::mark!($mark); )*)?
 
-                fn done() -> Option<v1::$response> {
-                    Some(v1::$response::default())
+                fn done() -> Option<<Self as drivebay_contract::Call>::Answer> {
+                    Some(Default::default())
                 }
             }
         )*
@@ -78,7 +77,7 @@ macro_rules! service {
                 async fn $call(
                     &self,
                     request: tonic::Request<v1::$request>,
-                ) -> Result<tonic::Response<v1::$response>, tonic::Status> {
+                ) -> Result<tonic::Response<<v1::$request as drivebay_contract::Call>::Answer>, tonic::Status> {
                     super::pipeline::call(self, request).await
                 }
             )*

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 
 use super::premise::{Course, Known, Premise, Question, Source};
 use super::table::service;
-use super::{Effect, Rpc, removal};
+use super::{Rpc, removal};
 use drivebay_admission::{LockSet, ObjectKind};
 use drivebay_contract::{Abilities, BadAnswer, Feature, Interface, Invalid};
 use drivebay_error::{CallError, Decision, RefusalCode};
@@ -16,13 +16,16 @@ service! {
     controller_server::Controller => Front;
     facts {}
     guest {
-        create_volume_group: CreateVolumeGroupRequest => CreateVolumeGroupResponse, Changes,
-            |r| volumes(LockSet::none().exclusive(ObjectKind::VolumeGroupName, &r.name), &r.volume_ids), makes |r| r.volume_group.as_ref().map_or_else(LockSet::none, |made| group(&made.volume_group_id)), [folds asks];
-        modify_volume_group_membership: ModifyVolumeGroupMembershipRequest => ModifyVolumeGroupMembershipResponse, Changes,
+        create_volume_group: CreateVolumeGroupRequest,
+            |r| volumes(LockSet::none().exclusive(ObjectKind::VolumeGroupName, &r.name), &r.volume_ids),
+            makes |r| r.volume_group.as_ref().map_or_else(LockSet::none, |made| group(&made.volume_group_id)),
+            [folds asks];
+        modify_volume_group_membership: ModifyVolumeGroupMembershipRequest,
             |r| volumes(group(&r.volume_group_id), &r.volume_ids), [folds asks];
-        delete_volume_group: DeleteVolumeGroupRequest => DeleteVolumeGroupResponse, Changes, |r| group(&r.volume_group_id), [asks];
-        controller_get_volume_group: ControllerGetVolumeGroupRequest => ControllerGetVolumeGroupResponse, Reads, |_| LockSet::none(), about |r| group(&r.volume_group_id);
-        list_volume_groups: ListVolumeGroupsRequest => ListVolumeGroupsResponse, Reads, |_| LockSet::none();
+        delete_volume_group: DeleteVolumeGroupRequest, |r| group(&r.volume_group_id), [asks];
+        controller_get_volume_group: ControllerGetVolumeGroupRequest, |_| LockSet::none(),
+            about |r| group(&r.volume_group_id);
+        list_volume_groups: ListVolumeGroupsRequest, |_| LockSet::none();
     }
 }
 
