@@ -1,7 +1,6 @@
-//! The keys of the state.
+//! Keys of the index in the state.
 //!
-//! Only names: what stands under them, the modules that use them say. Ids never hold a slash, so no
-//! key of one kind can be taken for another.
+//! An id contains no slash, so keys of different kinds never collide.
 
 use local_pool::ids;
 

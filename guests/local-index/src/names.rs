@@ -1,7 +1,6 @@
-//! Names that stand for nothing: what this host was making when its state was lost.
+//! Cleaning up names of unfinished objects after the state was lost.
 //!
-//! Most names stand for objects that the index knows by now, and a look at the name of the file
-//! shows that; only the others are read.
+//! Most name files belong to objects that the index knows; their file names alone show it. Only the others are read.
 
 use drivebay_sdk::Result;
 use local_pool::disk::Entry;

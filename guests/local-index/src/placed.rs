@@ -1,7 +1,6 @@
 //! Volumes that an operator places in the pool.
 //!
-//! They stand in one folder, so looking whether there are new ones costs one look at the folder's
-//! time of change, however many volumes the pool has.
+//! They all stand in one folder. Its time of change tells whether to read it again, however many volumes the pool has.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

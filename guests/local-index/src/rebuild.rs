@@ -1,8 +1,7 @@
 //! Rebuilding the index from the pool.
 //!
-//! Folder by folder, with commits that also say how far it has come, so that a call that runs out of
-//! time loses nothing. On the way it removes what a lost state can no longer
-//! tell: objects whose deletion began, and what this host was making.
+//! The rebuild goes folder by folder and commits its progress, so a call that runs out of time loses nothing. It also
+//! removes what a lost state no longer tells: half-deleted objects, and objects that this host was creating.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

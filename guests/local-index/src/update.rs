@@ -1,6 +1,6 @@
-//! Changing what exists: the record first, then its entry in the index.
+//! Updates of existing objects: first the record, then its entry in the index.
 //!
-//! A call that dies in between leaves an index that is behind; the next call for the same object notices.
+//! If a call dies in between, the index is behind; the next call for the same object corrects it.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

@@ -1,13 +1,13 @@
 //! The pool of the backend `local`: one directory with a record and the contents of every object.
 //!
-//! Three types, each a view of one call:
+//! Three types, each valid for one call:
 //!
-//! - [`Pool`] knows where everything stands, reads records, and writes files that are whole or not there;
-//! - [`Lifecycle`] makes objects appear and disappear, so that a crash leaves all of one or nothing;
+//! - [`Pool`] has the paths, reads records and replaces files atomically;
+//! - [`Lifecycle`] creates and removes objects so that a crash leaves all of an object or nothing;
 //! - [`Contents`] fills images and directories, and knows who uses them.
 //!
-//! `host` and `disk` are what they ask of the sandbox, `record` what stands in the files, `refusal` the errors. No
-//! request of a client is known here, and no listing: those are `local` and `local-index`.
+//! `host` and `disk` are what they need from the sandbox, `record` defines the files' contents, `refusal` the errors.
+//! Requests of clients are handled in `local`, listings in `local-index`.
 
 mod contents;
 pub mod disk;

@@ -1,7 +1,7 @@
-//! How objects come into the pool and leave it.
+//! Creating and removing objects in the pool.
 //!
-//! `making` and `removing` own the order of the steps, `intents` what this host has under way: an entry in the state
-//! from before the first step until after the last, by which a host that was killed finds what it left.
+//! `making` and `removing` define the order of the steps. `intents` records in the state what this host has under way,
+//! from before the first step until after the last, so that a restarted host finds what it left unfinished.
 
 mod intents;
 mod making;

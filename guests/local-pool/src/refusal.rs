@@ -1,7 +1,7 @@
-//! What the pool and the host refuse, as answers to clients.
+//! Errors of the pool and the host as answers to clients.
 //!
-//! It owns the choice of the code. The host's own translation would mislead where a file of this
-//! backend is missing: that is never a volume that the client named wrongly.
+//! The SDK's own conversion would mislead: a missing file of this backend is not a volume that the client named
+//! wrongly.
 
 use std::io::ErrorKind;
 

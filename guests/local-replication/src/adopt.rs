@@ -1,4 +1,4 @@
-//! Noticing what the other site has begun to replicate, and letting go what it has ended.
+//! Taking up what the other site has begun to replicate, and ending a replication on this side.
 
 use drivebay_sdk::{Error, Result};
 use local_pool::{Section, ids};

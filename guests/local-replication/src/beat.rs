@@ -1,6 +1,6 @@
-//! What goes on beside all replications: the heartbeat, and the watch for what the peer rings for.
+//! The heartbeat, and the watch for the peer's bell.
 //!
-//! Neither has objects, so no long step ever delays them.
+//! Neither locks an object, so no long step delays them.
 
 use std::time::Duration;
 

@@ -1,7 +1,7 @@
-//! Enabling and disabling, and what the host asks by itself.
+//! Enabling and disabling replication, and the state of a source.
 //!
-//! It owns what all calls on a source have in common: which replication is meant, and that a member of
-//! a replicated group is not replicated by itself.
+//! It also has the first step of all calls: finding the replication of a source, and refusing a source that is
+//! replicated with its group.
 
 use drivebay_sdk::replication::{DisableReplicationRequest, EnableReplicationRequest, Role as Shown, SourceState};
 use drivebay_sdk::types::ReplicationSource;

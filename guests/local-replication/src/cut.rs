@@ -1,7 +1,7 @@
-//! Cutting the members of a source at one moment.
+//! Cuts: images of all members at one moment.
 //!
-//! The cut of a group is one: all file systems frozen, all images shared, all thawed. A cut is
-//! nothing until the record names it; what a crash left of one is made again under the same mark.
+//! For a group all file systems are frozen, all images shared, all file systems thawed. A cut counts once the record
+//! names it; after a crash it is made again under the same mark.
 
 use drivebay_sdk::{Error, Reason, Result};
 use local_pool::record::VolumeRecord;

@@ -1,7 +1,7 @@
 //! Demoting: the last cut, and giving up the role.
 //!
-//! With `sync-on-demote` the role is given up only when the peer has that cut, so that an acknowledged
-//! demotion loses nothing. The bytes are moved by the background all the same; the call looks on.
+//! With `sync-on-demote` the role is given up only when the peer has the last cut, so an acknowledged demotion loses
+//! nothing. The background moves the data; the call only waits for it.
 
 use std::time::Duration;
 

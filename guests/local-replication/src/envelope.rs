@@ -1,7 +1,7 @@
-//! Texts in the link directory: JSON behind its own checksum.
+//! Texts in the link directory: JSON preceded by its checksum.
 //!
-//! Pure. The link may be any storage between two sites, so what is read there is believed only if
-//! its first line is the SHA-256 of the rest.
+//! The link can be any storage between two sites, so a text is accepted only if its first line is the SHA-256 of the
+//! rest.
 
 use drivebay_sdk::Result;
 use local_pool::ids;

@@ -1,7 +1,6 @@
-//! Heartbeats: giving a sign, and judging whether the other site lives.
+//! Heartbeats: sending one, and deciding whether the other site is alive.
 //!
-//! A sign counts from the moment at which this site saw it change. The clocks of the two sites are
-//! never compared, because nothing keeps them together.
+//! A heartbeat counts from the moment this site saw it change. The clocks of the two sites are never compared.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

@@ -1,7 +1,7 @@
-//! Telling how a replication is doing, and the ids of the copies.
+//! The status of a replication, and the ids of the copies.
 //!
-//! The figures are those of the last transfer that the peer has whole; what is wrong is looked up
-//! when somebody asks.
+//! Figures are those of the last transfer that is complete at the peer. Problems are looked up when the status is
+//! requested.
 
 use drivebay_sdk::replication::{GetReplicationRequest, ReplicationHealth, ReplicationStatus};
 use drivebay_sdk::replication_destination::{GetDestinationRequest, GroupDestination, ReplicationTarget};

@@ -23,7 +23,7 @@
 //!
 //! **Order.** Cut, record, role file, segments, manifest; at the other side staging, checksums,
 //! `applying` in the record, renames, record, role file. What is written down as `applying` is
-//! finished by whoever comes next; all before it is thrown away without a trace.
+//! finished by the next call or step; anything before it is discarded.
 //!
 //! **Background.** Each replication is one work of two kinds of steps: `tend` decides and does what is
 //! short, under the source's own lock (cut, apply, close); `move` moves bytes between files that

@@ -1,7 +1,6 @@
 //! The link directory: what this site writes there, and what it reads of the other.
 //!
-//! It owns the paths and the way of writing. Nothing here decides; what is read may be damaged, and
-//! whoever reads it is told the name of the file.
+//! It owns the paths and the way of writing. What is read may be damaged; the error then names the file.
 
 use std::io;
 

@@ -1,7 +1,6 @@
 //! When the next cut is due.
 //!
-//! Pure arithmetic on seconds: a grid of moments, its beginning and its step. A moment that passed
-//! unused, however many of them, is made up once.
+//! Pure arithmetic on a grid of moments. If several moments have passed, one cut makes up for all of them.
 
 use local_pool::record::Moment;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,7 @@
 //! Sending a cut: its changed ranges, segment by segment, then the manifest.
 //!
-//! It reads cuts, which nobody changes, and writes into the link, so it needs no lock. What a segment
-//! holds is written down before its job begins: a step that had less time would plan another one, and
-//! the job would begin anew instead of going on where it was.
+//! It needs no lock, because cuts never change. The ranges of a segment are recorded before its job starts: a later
+//! step with less time would plan another segment, and the job would start over.
 
 use drivebay_sdk::files::{CopyJob, Extent, Job, JobState};
 use drivebay_sdk::{Error, Result};

@@ -1,7 +1,7 @@
-//! The short step: looks at both sides, does what is due, says what comes next.
+//! The short step: looks at both sides, does what is due, and decides what comes next.
 //!
-//! It runs under the source's lock, so it may change the record; it never waits for bytes. Whatever
-//! it cannot do now it leaves as it is and comes again.
+//! It holds the source's lock, so it may change the record, and it never waits for data. What it cannot do now it
+//! leaves unchanged for the next step.
 
 use drivebay_sdk::Result;
 use local_pool::disk::Lasting;

@@ -1,7 +1,6 @@
-//! The texts in the link directory.
+//! The texts in the link directory; [`super::envelope`] adds the checksums.
 //!
-//! Only shapes; [`super::envelope`] seals them. A site reads what the other wrote as input: ids and
-//! sizes are checked where they are used.
+//! What the other site wrote is input: ids and sizes are checked where they are used.
 
 use drivebay_sdk::files::Extent;
 use local_pool::record::{Content, Moment, Uuid};

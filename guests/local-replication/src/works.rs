@@ -1,7 +1,7 @@
-//! What there is to do in the background, and doing a piece of it.
+//! The background's interface: listing what is due, and running one step.
 //!
-//! `list-due` reads the agenda and nothing else; `watch` puts there what the peer has rung for. A step that moves bytes locks a
-//! name that no client knows, so that it counts against the host's budget and holds nobody up.
+//! `list-due` reads the agenda; `watch` adds what the peer has rung for. A step that moves data locks a name that no
+//! client can know, so it counts against the host's budget and blocks no call.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::background::{DueWorks, ObjectAccess, ObjectKind, Step as Done, Work, WorkObject};

@@ -1,7 +1,6 @@
 //! One call's view of everything: the host, the settings, and the pool with what is built on it.
 //!
-//! It owns what calls begin with (settings, secrets) and nothing that lasts: every call makes its own. The work itself
-//! stands in the modules, as further methods.
+//! Every call makes its own. The calls themselves are methods in the other modules.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::types::StringMap;

@@ -1,7 +1,6 @@
-//! Where calls come in: one line for each function of the contract.
+//! The component's exports: one line for each function of the contract.
 //!
-//! Every call opens its own view of host, disk and settings, and finds the pool before it does
-//! anything. Nothing is decided here. The add-ons stand in a file of their own.
+//! Every call starts by reading the settings; most check the pool first. The add-ons are in `addons`.
 
 mod addons;
 

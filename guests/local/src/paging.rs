@@ -1,6 +1,4 @@
-//! Cutting what the index gives into pages.
-//!
-//! It owns the step from "one more than asked for" to a token; the token's form is the SDK's.
+//! Pages of listings: from one entry more than asked for to a page and the next token.
 
 use drivebay_sdk::listing::DEFAULT_ENTRIES;
 

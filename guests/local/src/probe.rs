@@ -1,7 +1,6 @@
 //! Whether the pool is there and can be written.
 //!
-//! Cheap, because the host asks every few seconds: it opens, makes one empty file and removes it,
-//! and waits for no disk.
+//! The host asks every few seconds, so this is cheap: it creates and removes one empty file and flushes nothing.
 
 use std::io::ErrorKind;
 

@@ -1,8 +1,8 @@
-//! Putting things right after the host was killed.
+//! Recovery after the host was killed.
 //!
-//! Only what this host began: its intents, and its uses of volumes that a restart of the machine
-//! has ended. Making is undone unless the record stands, deleting is finished. A copy whose client
-//! was told to ask again is kept for a while, because the host's jobs go on where they were.
+//! It handles what this host began: its intents, and its uses of volumes that a reboot has ended. Creation is undone
+//! unless the record exists; deletion is completed. A copy whose client was told to retry is kept for an hour, because
+//! the host's job may still be running.
 
 use drivebay_sdk::mounts::{EntryKind, LedgerEntry};
 use drivebay_sdk::state::{Commit, Entry};

@@ -1,4 +1,5 @@
-//! The calls of replication: secrets and the clients' own parameters are dealt with here, all else in `local-replication`.
+//! The calls of replication: secrets and the clients' own parameters are handled here, all else in
+//! `local-replication`.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::replication::{

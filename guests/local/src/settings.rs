@@ -1,7 +1,6 @@
-//! What the operator wrote for this backend, read once a call and refused where it is unknown.
+//! The operator's settings, parsed at the start of every call.
 //!
-//! It owns the names and the meaning of the settings. An unknown key is an error, because a typing
-//! error that is silently ignored is found by nobody.
+//! An unknown key is an error, so that a typing error is not silently ignored.
 
 use std::net::IpAddr;
 

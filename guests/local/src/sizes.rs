@@ -1,8 +1,7 @@
-//! How large a volume becomes.
+//! The size of a volume.
 //!
-//! Pure arithmetic over what was asked for and what is possible; it knows no file system by name
-//! and asks for no space. Rounding up is allowed wherever the client's limit allows it, because a
-//! file system that needs 300 MiB is no use in 10.
+//! Pure arithmetic on what was requested and what is possible. A size is rounded up wherever the client's limit allows
+//! it: a file system that needs 300 MiB is useless in 10.
 
 use drivebay_sdk::types::CapacityRange;
 use drivebay_sdk::{Error, Reason, Result};

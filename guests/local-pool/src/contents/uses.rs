@@ -1,9 +1,8 @@
 //! Who uses a volume now.
 //!
-//! Each host writes a file of its own beside the volume before it begins and removes it after it
-//! has ended, so that a controller that shares only the pool knows whom it would hurt. The order
-//! makes it safe without a lock: a node writes its file, then looks whether the volume still is
-//! there; a controller takes the record away, then looks whether there is a file.
+//! Each host keeps a file beside the volume while it uses it, so that a controller which shares only the pool can
+//! refuse to delete the volume. No lock is needed: a node writes its file and then checks that the volume still
+//! exists; a controller removes the record and then checks for such files.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Result};

@@ -1,6 +1,4 @@
-//! The host as the component meets it: every call goes to the import of the same meaning.
-//!
-//! Nothing is decided here, so nothing here needs a test of its own.
+//! The component's own implementation of the host: each method calls the import of the same meaning.
 
 use std::time::Duration;
 

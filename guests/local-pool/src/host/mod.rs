@@ -1,7 +1,6 @@
-//! What the backend asks of its host: the imports of the contract, as traits.
+//! The host's functions that the backend uses, as traits.
 //!
-//! It owns no logic. The traits exist so that tests can run the whole backend without a host, and
-//! stop it at any step; the component's own implementation passes each call on as it is.
+//! With traits, tests run the whole backend without a host and stop it at any step.
 
 mod imports;
 

@@ -1,8 +1,7 @@
-//! What this host has under way, in the state: how a host that died finds what it left.
+//! What this host has under way, recorded in the state.
 //!
-//! What is being made stands under the client's name, because that is what a repeated request
-//! knows; what is being deleted under its id. The keys name the host, so that hosts which share a
-//! state never take up each other's work.
+//! An object being created is found by the client's name, which is what a repeated request knows; one being deleted by
+//! its id. Keys contain the host, so hosts that share a state never touch each other's work.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

@@ -1,7 +1,7 @@
-//! How an object leaves the pool.
+//! Removing an object: the steps of creating it in reverse.
 //!
-//! Intent, name, record, contents: the reverse of making. The record is renamed, not removed, so
-//! that what is being deleted can be told from what is being made, by any host and without a state.
+//! The record is renamed, not removed, so that any host can tell an object being deleted from one being created, even
+//! without the state.
 
 use std::io::ErrorKind;
 

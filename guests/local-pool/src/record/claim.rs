@@ -1,8 +1,7 @@
-//! Who is making or deleting what: a client's name in the pool, and an intent in the state.
+//! Names and intents: which client name stands for which object, and what a host is creating or deleting.
 //!
-//! The name is the guard: there is one for each client name, whoever comes first has it. The intent
-//! is how a host that died finds what it left. Both name their host, because only that host may
-//! undo the work.
+//! A name can be taken once, so of two hosts that create the same name one wins. Both records contain the host,
+//! because only that host may undo the work.
 
 use serde::{Deserialize, Serialize};
 

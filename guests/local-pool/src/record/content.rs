@@ -1,7 +1,6 @@
-//! What a volume is filled with: a raw device, a file system in an image, or a directory.
+//! What a volume contains: a raw device, a file system in an image, or a directory.
 //!
-//! One word in every record. File systems are named as the host names them; which of them can be
-//! made is the host's to say.
+//! It is one word in every record. File systems are named as the host names them; the host decides which can be made.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! The record of a group snapshot.
 //!
-//! Its members count only while it stands: it is what makes all of them visible at once.
+//! Its members count only while this record exists, so all of them appear at once.
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,4 @@
-//! A moment as it is written down.
-//!
-//! The contract's type has no text form, so records have their own; nothing is computed here.
+//! A point in time as records contain it; the contract's type cannot be serialised.
 
 use drivebay_sdk::types::Instant;
 use serde::{Deserialize, Serialize};

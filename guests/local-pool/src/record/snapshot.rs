@@ -1,6 +1,6 @@
 //! The record of a snapshot.
 //!
-//! It repeats what a volume made from it must know, so that the source may be deleted.
+//! It repeats what is needed to create a volume from it, so that the source can be deleted.
 
 use drivebay_sdk::types::{Snapshot, StringMap};
 use serde::{Deserialize, Serialize};

@@ -1,7 +1,6 @@
-//! What a host does with a volume, written beside the volume by that host alone.
+//! What one host does with a volume, in a file beside the volume that only this host writes.
 //!
-//! A file for each host: a controller elsewhere reads them before it deletes, and no two processes
-//! change one file. The host's own ledger knows the mounts better; these texts are for the others.
+//! A controller elsewhere reads these files before it deletes a volume.
 
 use serde::{Deserialize, Serialize};
 

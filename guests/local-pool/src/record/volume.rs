@@ -1,8 +1,7 @@
 //! The record of a volume.
 //!
-//! Only the controller writes it; what nodes do with the volume they write into files of their own
-//! beside it, so that no two processes ever change one file. All fields but format, id and content
-//! may be left out by an operator who places an image in the pool.
+//! Only the controller writes it. Nodes write files of their own beside it, so no two processes change one file. An
+//! operator who places an image in the pool needs to write `format`, `id` and `content` only.
 
 use drivebay_sdk::types::{StringMap, Volume, VolumeContentSource};
 use serde::{Deserialize, Serialize};

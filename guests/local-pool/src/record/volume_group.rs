@@ -1,7 +1,7 @@
 //! The record of a volume group.
 //!
-//! It alone says who is a member. A volume's record repeats its group, so that the group of a volume
-//! is found without a search; what the two disagree in, this one decides.
+//! It decides who is a member. A volume's record repeats its group so that the group is found without a search; if the
+//! two disagree, this record counts.
 
 use drivebay_sdk::types::StringMap;
 use serde::{Deserialize, Serialize};

@@ -1,6 +1,4 @@
-//! Where calls of the add-ons come in, and the background's: one line for each function.
-//!
-//! Nothing is decided here.
+//! The exports of the add-ons and the background: one line for each function.
 
 use drivebay_sdk::types::{Instant, ReclaimedSpace, ReplicationSource, VolumeGroup};
 use drivebay_sdk::{

@@ -1,7 +1,6 @@
 //! Networks in CIDR notation.
 //!
-//! Pure. Bits beyond the prefix are dropped, so that the same network is the same text however it
-//! was written.
+//! Bits beyond the prefix are dropped, so equal networks have equal texts.
 
 use std::net::IpAddr;
 

@@ -1,4 +1,4 @@
-//! Growing volumes, the node's part: the device and its file system take up the image's new size.
+//! Expanding a volume on its node: the device and its file system grow to the size of the image.
 
 use drivebay_sdk::node_expansion::ExpandVolumeRequest;
 use drivebay_sdk::{Error, Result};

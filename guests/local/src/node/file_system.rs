@@ -1,8 +1,7 @@
-//! What a copy needs before and after its first mount.
+//! Preparing the file system of a copy.
 //!
-//! Two file systems with one UUID cannot be told apart by the kernel, and a copy in a larger image
-//! still has the size of its source. What was done is marked beside the volume, so that it is done
-//! once; doing it twice would be harmless.
+//! A copy needs a UUID of its own, because the kernel cannot tell two file systems with one UUID apart, and a copy in
+//! a larger image has to grow. A file beside the volume records what was done; doing it twice is harmless.
 
 use drivebay_sdk::mounts::Access;
 use drivebay_sdk::{Error, Reason, Result};

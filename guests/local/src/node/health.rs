@@ -1,7 +1,6 @@
-//! What the node sees going wrong.
+//! Health as a node sees it.
 //!
-//! Volumes are judged as the controller judges them, from what this node sees in the pool; the
-//! storage as a whole is well while the pool can be reached.
+//! A volume is checked as the controller checks it. The storage is healthy while the pool can be reached and written.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::node_health::{

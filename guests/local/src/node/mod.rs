@@ -1,7 +1,7 @@
-//! Volumes from the node's side.
+//! Volumes on nodes.
 //!
-//! Everything a node needs stands in the pool beside the volume; it asks no controller. Before a
-//! node begins to use a volume it says so there, and after it has ended it takes that back.
+//! A node finds everything it needs in the pool. It records its use of a volume beside the volume before it begins,
+//! and removes that record after it has ended.
 
 mod ephemeral;
 mod expand;

@@ -1,7 +1,6 @@
-//! Publishing: showing a staged volume to a workload.
+//! Publishing: making a staged volume visible to a workload.
 //!
-//! A mounted file system and a directory are shown by a bind mount, an image without a file system
-//! as a device node. What is published where, the volume's own folder in the pool says as well.
+//! File systems and directories are bind-mounted; a raw image becomes a device node.
 
 use drivebay_sdk::mounts::{Access, BindRequest, BindSource};
 use drivebay_sdk::node::{NodeDescription, PublishVolumeRequest, UnpublishVolumeRequest};

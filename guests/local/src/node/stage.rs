@@ -1,6 +1,6 @@
 //! Staging: an image becomes a device, and its file system is mounted once for the node.
 //!
-//! Also what comes before a copy's first mount: a UUID of its own, and its full size.
+//! Before a copy's first mount it gets its own UUID and its full size.
 
 use drivebay_sdk::mounts::{Access, MountRequest};
 use drivebay_sdk::node_staging::{StageVolumeRequest, UnstageVolumeRequest};

@@ -1,6 +1,6 @@
-//! Which blocks of an image are taken up by zeros.
+//! Which allocated blocks of an image contain only zeros.
 //!
-//! Pure: what has blocks, less what is not zero, in pieces that are worth a hole.
+//! Pure: the allocated ranges without those that differ from zero, if they are large enough to be worth a hole.
 
 use drivebay_sdk::files::Extent;
 

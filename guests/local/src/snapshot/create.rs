@@ -1,7 +1,7 @@
-//! Cutting a snapshot of one volume.
+//! `CreateSnapshot`.
 //!
-//! The answer comes after the cut and after the copy, so a snapshot that clients see is always
-//! ready. While a copy goes on the answer is `unavailable`, and the request, repeated, finds it.
+//! The answer comes after the cut and the copy, so every snapshot that clients see is ready. While the copy is running
+//! the answer is `unavailable`, and the repeated request finds it.
 
 use drivebay_sdk::snapshots::CreateSnapshotRequest;
 use drivebay_sdk::state::Commit;

@@ -1,6 +1,6 @@
-//! Deleting a snapshot of one volume.
+//! `DeleteSnapshot`.
 //!
-//! Volumes made from it have their own blocks or share them by count, so nothing depends on it.
+//! Volumes created from a snapshot have their own blocks or share them, so nothing depends on it.
 
 use drivebay_sdk::snapshots::DeleteSnapshotRequest;
 use drivebay_sdk::state::Commit;

@@ -1,6 +1,6 @@
-//! Looking snapshots up.
+//! `ListSnapshots` an`d GetSnapsh`ot.
 //!
-//! Pages come from the index, by volume from its second key; one snapshot comes from its record.
+//! Pages come from the index; one snapshot comes from its record.
 
 use drivebay_sdk::snapshots::{GetSnapshotRequest, ListSnapshotsRequest, ListSnapshotsResponse};
 use drivebay_sdk::types::Snapshot;

@@ -1,6 +1,6 @@
-//! Telling which blocks of a snapshot hold data, and which differ from another.
+//! Which blocks of a snapshot contain data, and which differ from another snapshot.
 //!
-//! From the extents that the pool's file system has, so nothing is read that need not be.
+//! The answer comes from the extents of the pool's file system, so most data is never read.
 
 use drivebay_sdk::files::Extent;
 use drivebay_sdk::snapshot_metadata::{BlockMetadata, BlockSize, GetAllocatedRequest, GetDeltaRequest, MetadataPage};

@@ -1,7 +1,6 @@
-//! Snapshots: of one volume, of several at one moment, and what is in them.
+//! Snapshots: of one volume, of several at one moment, and their metadata.
 //!
-//! A snapshot has contents of its own from the moment it exists; it needs neither its volume nor
-//! other snapshots.
+//! A snapshot has its own contents; it depends neither on its volume nor on other snapshots.
 
 mod create;
 mod delete;

@@ -1,7 +1,7 @@
-//! Attaching volumes to nodes.
+//! `ControllerPublish` an`d ControllerUnpubli`sh.
 //!
-//! Every node sees the pool, so attaching moves nothing: it is a promise, kept in the volume's
-//! record, that decides who may use the volume beside whom.
+//! Every node sees the pool, so attaching moves nothing. It is an entry in the volume's record that decides which
+//! nodes may use the volume together.
 
 use drivebay_sdk::attachment::{PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::types::StringMap;

@@ -1,6 +1,4 @@
-//! Which node may have a volume beside which.
-//!
-//! A pure decision over the attachments that a record names.
+//! Which nodes may have a volume together: a pure decision on the attachments in its record.
 
 use drivebay_sdk::attachment::PublishVolumeRequest;
 use drivebay_sdk::types::AccessMode;

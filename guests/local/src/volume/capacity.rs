@@ -1,8 +1,7 @@
-//! Telling how much space the pool has.
+//! `GetCapacity`.
 //!
-//! Blocks that full volumes have set aside are taken already, so the pool's free bytes are what is
-//! left. What thin volumes may still grow by is not subtracted: it is nobody's until it is written. For what
-//! cannot be made here (these parameters, or these ways of use together) there is no space at all.
+//! Blocks that full volumes have reserved are not free, so the pool's free bytes are the answer. What thin volumes may
+//! still grow by is not subtracted. For parameters or capabilities that are impossible here the capacity is zero.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::capacity::{GetCapacityRequest, GetCapacityResponse};

@@ -1,7 +1,6 @@
-//! Deleting volumes.
+//! `DeleteVolume`.
 //!
-//! Snapshots and clones share blocks with their source or have their own, never its file, so a
-//! volume may go while they stay. What is in use stays.
+//! A volume in use stays. Its snapshots and clones do not depend on it, so they may outlive it.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

@@ -1,7 +1,7 @@
-//! Growing volumes, the controller's part.
+//! Expanding a volume, the controller's part: lengthening the image.
 //!
-//! It lengthens the image; the node that uses the volume takes the new length up. A longer image
-//! than the record says is harmless, so the image goes first.
+//! The node that uses the volume makes the device and the file system follow. The image goes first, because an image
+//! that is longer than its record says is harmless.
 
 use drivebay_sdk::expansion::{ExpandVolumeRequest, ExpandVolumeResponse};
 use drivebay_sdk::{Error, Reason, Result};

@@ -1,7 +1,6 @@
-//! Whether a volume can be used in a way.
+//! Whether a volume supports a capability.
 //!
-//! Pure rules: which access suits which content, and which modes a file system in an image bears.
-//! Whether the volume is free is asked elsewhere.
+//! Pure rules: which access types and modes suit which content. Whether the volume is free is decided elsewhere.
 
 use drivebay_sdk::types::{AccessMode, AccessType, MountVolume, VolumeCapability};
 use local_pool::ids;

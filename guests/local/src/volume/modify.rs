@@ -1,8 +1,7 @@
-//! Changing the mutable parameter `reserve`.
+//! `ModifyVolume`: changing the mutable parameter `reserve`.
 //!
-//! From thin to full sets the blocks aside at once. From full to thin keeps the blocks that the
-//! volume has, data and reserved alike, because a file system may have written to any of them; only
-//! what the volume grows by later is thin.
+//! From thin to full, all blocks are reserved at once. From full to thin the volume keeps its blocks, because the file
+//! system may have written to any of them; only later growth is thin.
 
 use drivebay_sdk::modification::ModifyVolumeRequest;
 use drivebay_sdk::{Error, Result};

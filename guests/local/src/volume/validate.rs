@@ -1,6 +1,6 @@
-//! Telling whether a volume can be used in a way, without using it.
+//! `ValidateVolumeCapabilities`.
 //!
-//! The verdict is in words, because it ends before a person who wonders why a pod does not start.
+//! The verdict is a sentence, because a person who wonders why a pod does not start will read it.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::volumes::{ValidateVolumeCapabilitiesRequest, Verdict};

@@ -1,7 +1,6 @@
-//! What a client wants, read from the parameters of a request.
+//! What a client asks for: the parameters of a request.
 //!
-//! It owns the names of the parameters. Unknown keys are refused in words; keys that clients add
-//! for themselves (they begin with the prefix of the orchestrator) are not the operator's and pass.
+//! Unknown parameters are refused by name. Those with the orchestrator's own prefixes are ignored.
 
 use drivebay_sdk::parameters::Parameters;
 use drivebay_sdk::types::{CapacityRange, StringMap, TopologyRequirement, VolumeCapability};

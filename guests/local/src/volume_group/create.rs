@@ -1,7 +1,7 @@
-//! Making volume groups, and joining one on creation of a volume.
+//! Creating volume groups, and joining one when a volume is created.
 //!
-//! A member's own record names the group before the group's record names it, and the latter is what
-//! counts: whoever dies in between leaves the membership as it was.
+//! A member's record names the group before the group's record names the member, and only the latter counts. A crash
+//! in between changes nothing.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::VolumeGroup;

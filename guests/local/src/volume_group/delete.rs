@@ -1,8 +1,7 @@
 //! Deleting a group with its volumes.
 //!
-//! First all members are looked at, and one that must stay refuses the whole; snapshots stay by themselves, as
-//! when a volume is deleted alone. The group's record goes last, so that a call that was killed goes on when it
-//! comes again.
+//! All members are checked first; one that cannot be deleted refuses the whole. The group's record is removed last, so
+//! an interrupted call continues when it is repeated. Snapshots of the volumes stay.
 
 use drivebay_sdk::Result;
 use drivebay_sdk::state::Commit;

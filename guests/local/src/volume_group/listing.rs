@@ -1,6 +1,6 @@
-//! Looking groups up.
+//! Listing and showing groups.
 //!
-//! Pages come from the index; members come from their records, because those say who exists.
+//! Pages come from the index; members come from their records, which decide who exists.
 
 use drivebay_sdk::types::VolumeGroup;
 use drivebay_sdk::volume_group_listing::{GetGroupRequest, ListGroupsRequest, ListGroupsResponse};

@@ -1,7 +1,7 @@
 //! Who may be a member of a group.
 //!
-//! Pure: what the volumes are and which groups they are in are arguments. A volume is in one group
-//! at most, because a cut of a group freezes all of it.
+//! Pure: the volumes and their groups are arguments. A volume is in at most one group, because a cut of a group
+//! freezes all of it.
 
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
-//! Changing who is in a group.
+//! Changing the members of a group.
 //!
-//! All or nothing: one record says who is a member, and it is replaced once. From a group that is replicated members
-//! may leave; none may join.
+//! It is all or nothing: the members are in one record, which is replaced once. Members may leave a replicated group;
+//! none may join.
 
 use drivebay_sdk::types::VolumeGroup;
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;

@@ -1,6 +1,4 @@
-//! The parameters of a volume group.
-//!
-//! Pure reading: how many volumes it takes is all that can be chosen.
+//! The parameter of a volume group: how many volumes it takes.
 
 use drivebay_sdk::parameters::Parameters;
 use drivebay_sdk::types::StringMap;

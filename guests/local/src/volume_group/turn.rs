@@ -1,7 +1,7 @@
 //! One call at a time changes a group.
 //!
-//! Volumes that are being created join a group that the host does not know of beforehand, so its
-//! locks do not cover it. A short lease in the state does; it ends by itself when its holder died.
+//! The host does not know which group a new volume will join, so its locks do not cover this. A short lease in the
+//! state does; it expires when its holder dies.
 
 use std::time::Duration;
 
