@@ -1,8 +1,8 @@
-//! Filling images and directories: made new, copied, or cut from a volume in use.
+//! Contents of volumes and snapshots: created, copied, or cut from a volume in use.
 //!
-//! It owns what a copy promises. With shared blocks the copy of an image is one moment, whatever
-//! goes on meanwhile; without them it takes time, so it is made only of what nobody uses. It writes
-//! no records: what it made is nothing until its record stands.
+//! On a pool that can share blocks, a copy of an image shows one moment even while the source is written. On any other
+//! pool copying takes time, so only idle volumes are copied. No record is written here: contents without a record do
+//! not count.
 
 mod uses;
 
@@ -195,7 +195,7 @@ impl Contents<'_> {
         if present.is_none_or(|status| status.length != bytes) {
             self.make_image(place, bytes)?;
         }
-        match self.host.run_job(&format_key(place.id), &job, self.pool.patience()) {
+        match self.pool.run_job(&format_key(place.id), &job) {
             // A host that died after the job remembers nothing of it: begin with a new image.
             Ok(JobState::Failed(error)) | Err(error) if error.code == ErrorCode::AlreadyExists => {
                 self.make_image(place, bytes)?;
@@ -206,7 +206,7 @@ impl Contents<'_> {
     }
 
     fn run(&self, key: &str, job: &Job) -> Result<Progress> {
-        of_job(self.host.run_job(key, job, self.pool.patience()))
+        of_job(self.pool.run_job(key, job))
     }
 
     fn check_still_idle(&self, volume: &VolumeRecord) -> Result<()> {

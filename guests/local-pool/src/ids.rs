@@ -1,7 +1,7 @@
-//! Names on disk: ids of objects, the folders that spread them, keys made of clients' names.
+//! Ids of objects, the folders they are spread over, and keys derived from clients' names.
 //!
-//! Pure text; it opens nothing. Ids carry 128 random bits and never come from a client's name, so
-//! that a name used a second time never revives the id of a deleted object.
+//! Nothing is opened here. Ids are random and never derived from a client's name, so reusing a name never brings back
+//! the id of a deleted object.
 
 use sha2::{Digest, Sha256};
 
@@ -66,7 +66,12 @@ pub fn fingerprint(value: &str) -> String {
 
 fn hex(bytes: &[u8]) -> String {
     let digit = |half: u8| char::from_digit(u32::from(half), 16).unwrap_or('0');
-    bytes.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        text.push(digit(byte >> 4));
+        text.push(digit(byte & 15));
+    }
+    text
 }
 
 #[cfg(test)]

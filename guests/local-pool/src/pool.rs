@@ -1,7 +1,7 @@
-//! Where things stand in the pool, and how they are read and written.
+//! The pool's files: where they are, and how they are read and written.
 //!
-//! `layout` has the paths, `identity` whose pool it is, `files` how a file is replaced, `objects` how records are
-//! found, `tree` whole directories.
+//! `layout` has the paths, `identity` checks which pool this is, `files` replaces files atomically, `objects` finds
+//! records, `tree` handles whole directories.
 
 mod files;
 mod identity;
@@ -12,12 +12,14 @@ mod tree;
 use std::cell::{Cell, OnceCell};
 use std::time::Duration;
 
+use drivebay_sdk::files::{Job, JobState};
+
 pub(crate) use files::Taken;
 pub use layout::{DATA, IMAGE, Section};
 pub use tree::{Progress, Sharing};
 
 use crate::disk::Disk;
-use crate::host::Host;
+use crate::host::{Answer, Host};
 
 /// What a call keeps back of its time, for the answer and for cleaning up.
 const RESERVE: Duration = Duration::from_millis(1_500);
@@ -35,6 +37,10 @@ pub struct Pool<'a> {
     root: &'a str,
     /// The pool's id once it is known: it cannot change during a call.
     id: OnceCell<String>,
+    /// A short name for this host, once somebody has asked for it.
+    host_key: OnceCell<String>,
+    /// Whether a job may have been run for what this call makes.
+    pub(crate) ran_jobs: Cell<bool>,
     /// Whether the call waits for the host's jobs as long as it can, or only has a look.
     pub(crate) patient: Cell<bool>,
 }
@@ -42,7 +48,8 @@ pub struct Pool<'a> {
 impl<'a> Pool<'a> {
     /// The pool in a directory. Nothing is read.
     pub fn new(host: &'a dyn Host, disk: &'a dyn Disk, root: &'a str) -> Self {
-        Self { host, disk, root, id: OnceCell::new(), patient: Cell::new(true) }
+        let (id, host_key) = (OnceCell::new(), OnceCell::new());
+        Self { host, disk, root, id, host_key, ran_jobs: Cell::new(false), patient: Cell::new(true) }
     }
 
     /// How long this call may wait for something, in milliseconds.
@@ -50,6 +57,12 @@ impl<'a> Pool<'a> {
         let left = self.host.remaining().saturating_sub(RESERVE);
         let wait = if self.patient.get() { left } else { left.min(LOOK) };
         u32::try_from(wait.as_millis()).unwrap_or(u32::MAX)
+    }
+
+    /// Runs a job of the host, as long as this call may wait for it.
+    pub(crate) fn run_job(&self, key: &str, job: &Job) -> Answer<JobState> {
+        self.ran_jobs.set(true);
+        self.host.run_job(key, job, self.patience())
     }
 
     /// Whether the call has no time for another piece of work.

@@ -1,7 +1,7 @@
-//! Putting a whole transfer in the place of the present contents, and making the copies at first.
+//! Putting a complete transfer in place, and creating the copies.
 //!
-//! What is written down as `applying` is finished whatever happens: every step of it may be repeated,
-//! and all it needs lies in this pool.
+//! Once `applying` is in the record, the transfer is put in place whatever happens: every step can be repeated, and
+//! all the data is in this pool.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Result};
@@ -102,8 +102,7 @@ impl Replication<'_> {
             topology: self.topology.clone(),
             group: None,
         };
-        self.pool.replace(&self.pool.record_file(Section::Snapshots, here), &snapshot)?;
-        self.pool.sync(&self.pool.directory(Section::Snapshots, here))?;
+        self.pool.write_record(Section::Snapshots, here, &snapshot)?;
         self.host.commit(&Index::with_snapshot(Commit::new(), &snapshot)?)
     }
 
@@ -152,8 +151,7 @@ impl Replication<'_> {
             max_volumes: VolumeGroupRecord::MOST_VOLUMES,
             created: self.host.now(),
         };
-        self.pool.replace(&self.pool.record_file(Section::VolumeGroups, id), &group)?;
-        self.pool.sync(&self.pool.directory(Section::VolumeGroups, id))?;
+        self.pool.write_record(Section::VolumeGroups, id, &group)?;
         self.host.commit(&Index::with_group(Commit::new(), &group)?)
     }
 
@@ -184,8 +182,7 @@ impl Replication<'_> {
             created_in: None,
             attachments: Vec::new(),
         };
-        self.pool.replace(&self.pool.record_file(Section::Volumes, here), &volume)?;
-        self.pool.sync(&self.pool.directory(Section::Volumes, here))?;
+        self.pool.write_record(Section::Volumes, here, &volume)?;
         self.host.commit(&Index::with_volume(Commit::new(), &volume)?)
     }
 }

@@ -1,6 +1,6 @@
 //! What a site knows of one replication: the truth, in the pool.
 //!
-//! Only shapes. Whoever changes the record holds the source's lock; how far a transfer has come is
+//! It is changed only under the source's lock. How far a transfer has come is
 //! written elsewhere, because moving bytes goes on without that lock.
 
 use drivebay_sdk::types::ReplicationSource;
@@ -166,7 +166,7 @@ pub(crate) struct ReplicationRecord {
     pub(crate) last_cut: Option<Moment>,
     #[serde(default)]
     pub(crate) synced: Option<Synced>,
-    /// What is wrong, for whoever asks; empty: nothing.
+    /// What is wrong; empty: nothing.
     #[serde(default)]
     pub(crate) trouble: String,
 }

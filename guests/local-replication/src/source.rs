@@ -1,7 +1,6 @@
-//! What is replicated: finding it, and saying what a copy of it must be like.
+//! Sources of replications: their members, and what a copy of one must be like.
 //!
-//! It also owns the refusals that a copy's role brings for everybody else: what is secondary here is
-//! used by nobody.
+//! It also has the checks that other calls make: a secondary copy cannot be used.
 
 use drivebay_sdk::{Error, Reason, Result};
 use local_pool::record::{Content, FileSystemMark, SnapshotRecord, Uuid, VolumeRecord};
@@ -9,7 +8,17 @@ use local_pool::{IMAGE, Section, refusal};
 
 use crate::Replication;
 use crate::record::{Kind, ReplicationRecord, Role};
+use crate::store::Pointer;
 use crate::wire::{CutText, MemberText};
+
+/// What a volume is part of.
+enum Part {
+    /// No replication.
+    Alone,
+    /// None any more, and its contents never became whole.
+    Torso,
+    Of(Box<ReplicationRecord>),
+}
 
 impl Replication<'_> {
     /// The ids of a source's members. `not-found`: there is no such source.
@@ -40,12 +49,15 @@ impl Replication<'_> {
         group.map_or(Ok(None), |group| self.of(Section::VolumeGroups, &group.id))
     }
 
-    /// The replication that a volume is part of: its own or its group's.
-    fn replication_through(&self, volume: &VolumeRecord) -> Result<Option<ReplicationRecord>> {
-        match self.of(Section::Volumes, &volume.id)? {
-            None => self.replication_of_group(volume),
-            own => Ok(own),
-        }
+    /// What a volume is part of: a replication of its own, or its group's.
+    fn part_of(&self, volume: &VolumeRecord) -> Result<Part> {
+        let own = match self.pointer(Section::Volumes, &volume.id)? {
+            Pointer::Torso => return Ok(Part::Torso),
+            Pointer::To(uid) => self.pointed(&uid, &volume.id)?,
+            Pointer::Nowhere => None,
+        };
+        let record = if own.is_some() { own } else { self.replication_of_group(volume)? };
+        Ok(record.map_or(Part::Alone, |record| Part::Of(Box::new(record))))
     }
 
     /// The image of a member.
@@ -103,34 +115,33 @@ impl Replication<'_> {
 
     /// Refuses a volume that was a copy and never became whole.
     pub(crate) fn check_no_torso(&self, volume: &str) -> Result<()> {
-        if self.is_torso(Section::Volumes, volume)? {
-            let message = format!("volume {volume} is a copy of which no transfer was ever whole; delete it");
-            return Err(Error::failed_precondition(message));
-        }
-        Ok(())
+        if self.is_torso(Section::Volumes, volume)? { Err(torso(volume)) } else { Ok(()) }
     }
 
     /// Refuses the use of a volume that is a copy here, or was one and never became whole.
     pub fn check_usable(&self, volume: &VolumeRecord) -> Result<()> {
-        self.check_no_torso(&volume.id)?;
-        match self.replication_through(volume)? {
-            Some(record) if record.role != Role::Primary => {
+        match self.part_of(volume)? {
+            Part::Torso => Err(torso(&volume.id)),
+            Part::Of(record) if record.role != Role::Primary => {
                 let message = format!("volume {} is secondary here: it is a copy until it is promoted", volume.id);
                 Err(Error::failed_precondition(message).with_reason(Reason::ReadOnly))
             }
-            _ => Ok(()),
+            Part::Of(_) | Part::Alone => Ok(()),
         }
     }
 
     /// Refuses a copy of what has never been whole.
     pub fn check_whole(&self, volume: &VolumeRecord) -> Result<()> {
-        let record = self.replication_through(volume)?;
-        let applying = record.as_ref().is_some_and(|record| record.applying.is_some());
-        if self.is_torso(Section::Volumes, &volume.id)? || applying || record.is_some_and(|record| !record.whole) {
-            let message = format!("volume {} is a copy of which no transfer is whole yet", volume.id);
-            return Err(Error::failed_precondition(message));
+        let whole = match self.part_of(volume)? {
+            Part::Torso => false,
+            Part::Of(record) => record.whole && record.applying.is_none(),
+            Part::Alone => true,
+        };
+        if whole {
+            return Ok(());
         }
-        Ok(())
+        let message = format!("volume {} is a copy of which no transfer is whole yet", volume.id);
+        Err(Error::failed_precondition(message))
     }
 
     /// Refuses the use of a snapshot that came from another site and is not promoted here.
@@ -156,6 +167,11 @@ impl Replication<'_> {
         }
         Ok(())
     }
+}
+
+fn torso(volume: &str) -> Error {
+    let message = format!("volume {volume} is a copy of which no transfer was ever whole; delete it");
+    Error::failed_precondition(message)
 }
 
 fn of_snapshot(snapshot: &SnapshotRecord) -> MemberText {

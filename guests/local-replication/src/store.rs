@@ -1,7 +1,7 @@
 //! Records of replications in the pool, and the agenda in the state.
 //!
-//! A small pointer beside each source says which replication is its own. The agenda is an index: it
-//! holds what `list-due` must know, so that asking costs one look at the state.
+//! A file beside each source points to its replication. The agenda is an index of what is due next, so that `list-due`
+//! reads the state only.
 
 use drivebay_sdk::background::ObjectKind;
 use drivebay_sdk::state::Commit;
@@ -29,6 +29,17 @@ struct PointerRecord {
     format: u32,
     /// Empty: it is a copy that never became whole.
     uid: String,
+}
+
+/// What stands beside a source.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Pointer {
+    /// Nothing: it is not replicated by itself.
+    Nowhere,
+    /// It was a copy that never became whole, and is no longer replicated.
+    Torso,
+    /// The uid of a replication.
+    To(String),
 }
 
 /// Which step comes next.
@@ -82,10 +93,15 @@ impl Replication<'_> {
 
     /// The replication of a source; none: it is not replicated.
     pub(crate) fn of(&self, section: Section, id: &str) -> Result<Option<ReplicationRecord>> {
-        let Some(uid) = self.pointer(section, id)?.filter(|uid| !uid.is_empty()) else {
-            return Ok(None);
-        };
-        Ok(self.find_replication(&uid)?.filter(|record| record.role != Role::Disabled && record.source == id))
+        match self.pointer(section, id)? {
+            Pointer::To(uid) => self.pointed(&uid, id),
+            Pointer::Nowhere | Pointer::Torso => Ok(None),
+        }
+    }
+
+    /// The replication that a pointer beside a source names, if it still is that source's.
+    pub(crate) fn pointed(&self, uid: &str, id: &str) -> Result<Option<ReplicationRecord>> {
+        Ok(self.find_replication(uid)?.filter(|record| record.role != Role::Disabled && record.source == id))
     }
 
     /// Whether a source is replicated.
@@ -102,21 +118,23 @@ impl Replication<'_> {
         Ok(())
     }
 
-    fn pointer(&self, section: Section, id: &str) -> Result<Option<String>> {
+    /// What stands beside a source.
+    pub(crate) fn pointer(&self, section: Section, id: &str) -> Result<Pointer> {
         if !local_pool::ids::is_well_formed(id) {
-            return Ok(None);
+            return Ok(Pointer::Nowhere);
         }
         let path = self.pool.file(section, id, "replication.json");
         match self.pool.read_record::<PointerRecord>(&path)? {
-            None => Ok(None),
-            Some(Ok(pointer)) => Ok(Some(pointer.uid)),
+            None => Ok(Pointer::Nowhere),
+            Some(Ok(pointer)) if pointer.uid.is_empty() => Ok(Pointer::Torso),
+            Some(Ok(pointer)) => Ok(Pointer::To(pointer.uid)),
             Some(Err(why)) => Err(Error::failed_precondition(format!("{path}: {why}"))),
         }
     }
 
     /// Whether an object is a copy that never became whole and is no longer replicated.
     pub(crate) fn is_torso(&self, section: Section, id: &str) -> Result<bool> {
-        Ok(self.pointer(section, id)?.is_some_and(|uid| uid.is_empty()))
+        Ok(self.pointer(section, id)? == Pointer::Torso)
     }
 
     /// Says beside a source which replication is its own; none: it is a copy that never became whole.
@@ -193,7 +211,7 @@ impl Replication<'_> {
         Ok(())
     }
 
-    /// Commits, unless an entry is not the expected one any more: whoever changes it at the same time
+    /// Commits, unless an entry is not the expected one any more: the call that has changed it
     /// looks at the news itself.
     fn commit_if_unchanged(&self, commit: &Commit) -> Result<()> {
         match self.host.commit(commit) {

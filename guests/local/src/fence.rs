@@ -1,8 +1,7 @@
-//! Fencing: shutting nodes out by their networks.
+//! Fencing: excluding nodes by their networks.
 //!
-//! The list lies in the pool, so every process that shares the pool obeys it. What a fenced node has
-//! mounted already it keeps: a pool that is a directory cannot take that away. Nothing new is attached,
-//! staged or published there.
+//! The list is in the pool, so every process that shares the pool obeys it. Nothing new is attached, staged or
+//! published on a fenced node. It keeps what it has mounted already: a pool that is a directory cannot take that away.
 
 mod network;
 
@@ -82,7 +81,7 @@ impl Backend<'_> {
     pub(crate) fn check_not_fenced(&self) -> Result<()> {
         let addresses = self.own_addresses();
         let node = self.host.node_id().unwrap_or_else(|| self.host.host_id());
-        self.check_addresses(&node, &addresses)
+        if addresses.is_empty() { Ok(()) } else { check_outside(&node, &addresses, &self.fenced()?) }
     }
 
     /// Refuses to attach to a node that is fenced. One whose addresses nobody knows is in no network.
@@ -90,9 +89,13 @@ impl Backend<'_> {
         if self.host.node_id().as_deref() == Some(node) {
             return self.check_not_fenced();
         }
-        match self.known_nodes()?.into_iter().find(|known| known.node == node) {
-            Some(known) => self.check_addresses(node, &known.addresses),
-            None => Ok(()),
+        let fenced = self.fenced()?;
+        if fenced.is_empty() {
+            return Ok(());
+        }
+        match self.pool.read_record::<NodeRecord>(&self.node_file(node))? {
+            Some(Ok(known)) if known.node == node => check_outside(node, &known.addresses, &fenced),
+            _ => Ok(()),
         }
     }
 
@@ -101,7 +104,7 @@ impl Backend<'_> {
         let Some(node) = self.host.node_id().filter(|_| !self.settings.addresses.is_empty()) else {
             return Ok(());
         };
-        let path = self.pool.at(&format!("nodes/{}.json", ids::fingerprint(&node)));
+        let path = self.node_file(&node);
         let record = NodeRecord { format: FORMAT, node, addresses: self.own_addresses() };
         if matches!(self.pool.read_record::<NodeRecord>(&path)?, Some(Ok(known)) if known == record) {
             return Ok(());
@@ -114,18 +117,9 @@ impl Backend<'_> {
         self.settings.addresses.iter().map(ToString::to_string).collect()
     }
 
-    fn check_addresses(&self, node: &str, addresses: &[String]) -> Result<()> {
-        if addresses.is_empty() {
-            return Ok(());
-        }
-        let fenced = self.fenced()?;
-        for address in addresses.iter().filter_map(|text| text.parse().ok()) {
-            if let Some(network) = fenced.iter().find(|network| network.contains(address)) {
-                let message = format!("node {node} is fenced: its address {address} lies in {network}");
-                return Err(Error::failed_precondition(message));
-            }
-        }
-        Ok(())
+    /// The file in which a node says where it can be reached.
+    fn node_file(&self, node: &str) -> String {
+        self.pool.at(&format!("nodes/{}.json", ids::fingerprint(node)))
     }
 
     fn begin_fencing(&self, parameters: &StringMap, secrets: &StringMap) -> Result<()> {
@@ -167,4 +161,15 @@ impl Backend<'_> {
         nodes.sort_by(|a, b| a.node.cmp(&b.node));
         Ok(nodes)
     }
+}
+
+/// Refuses a node of which an address lies in a fenced network.
+fn check_outside(node: &str, addresses: &[String], fenced: &[Network]) -> Result<()> {
+    for address in addresses.iter().filter_map(|text| text.parse().ok()) {
+        if let Some(network) = fenced.iter().find(|network| network.contains(address)) {
+            let message = format!("node {node} is fenced: its address {address} lies in {network}");
+            return Err(Error::failed_precondition(message));
+        }
+    }
+    Ok(())
 }

@@ -1,7 +1,7 @@
-//! Giving space back to the pool.
+//! Returning unused space to the pool.
 //!
-//! Where a file system is mounted here it knows what it does not need; otherwise blocks that hold
-//! nothing but zeros become holes. Both leave the contents as they are.
+//! A file system that is mounted here is trimmed. In an unused image, blocks that contain only zeros become holes.
+//! Neither changes the contents.
 
 mod zeros;
 
@@ -28,7 +28,7 @@ impl Backend<'_> {
         self.measured(&volume, || match self.contents.hold_of(&volume)? {
             Hold::Here => self.trim(&volume),
             Hold::Idle => self.punch_zeros(&volume),
-            // Whoever has it mounted gives the space back.
+            // The node that has it mounted gives the space back.
             Hold::Elsewhere(_) | Hold::Raw(_) | Hold::Directory(_) => Ok(()),
         })
     }

@@ -1,14 +1,15 @@
-//! How an object comes into the pool.
+//! Creating an object.
 //!
-//! Intent in the state, name in the pool, contents, record: the record is what makes it exist. All
-//! before it can be undone and is invisible; all after it only tells the index. So a crash leaves
-//! either an object that a repeated request finds by its name, or an intent that recovery undoes.
+//! The order is: intent in the state, name in the pool, contents, record, index. The record makes the object exist.
+//! Everything before it is invisible and can be undone; the index entry after it only makes the object listed. A crash
+//! therefore leaves either an object that a repeated request finds by its name, or an intent that recovery undoes.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Reason, Result};
 use serde::Serialize;
 
 use super::Lifecycle;
+use crate::disk::Lasting;
 use crate::pool::Taken;
 use crate::record::{Doing, FORMAT, IntentRecord, NameRecord, Unreadable};
 use crate::{Section, ids, refusal};
@@ -84,14 +85,18 @@ impl Lifecycle<'_> {
 
     /// Makes the object exist, and tells the index in the same commit that closes the intent.
     pub fn publish<T: Serialize>(&self, draft: &Draft, record: &T, index: Commit) -> Result<()> {
-        if let Err(error) = self.pool.replace(&self.pool.record_file(draft.section, &draft.id), record) {
+        if let Err(error) = self.pool.replace_soon(&self.pool.record_file(draft.section, &draft.id), record) {
             if matches!(self.pool.has_record(draft.section, &draft.id), Ok(false)) {
                 self.abandon(draft);
             }
             return Err(error);
         }
+        // The record's name, and that of the directory that it stands in.
         self.pool.sync(&self.pool.directory(draft.section, &draft.id))?;
-        self.close_making(draft, index)
+        if self.pool.ran_jobs.get() {
+            self.end_jobs(draft.section, &draft.id)?;
+        }
+        self.host.commit(&self.without_making(index, draft))
     }
 
     /// Makes sure that the making of an existing object is closed, and that the index knows it: the
@@ -173,7 +178,8 @@ impl Lifecycle<'_> {
             self.pool.replace(&path, &name)?;
             return Ok(Taken::ByUs);
         }
-        self.pool.take(&path, &name)
+        // Torn by a crash it names nothing, and the intent tells of it.
+        self.pool.take(&path, &name, Lasting::Soon)
     }
 
     fn begin(&self, section: Section, name: &str, id: Option<&str>, stale: Stale) -> Result<Claim> {
@@ -189,6 +195,7 @@ impl Lifecycle<'_> {
     }
 
     fn resume(&self, draft: Draft, found: Option<&NameRecord>) -> Result<Claim> {
+        self.pool.ran_jobs.set(true);
         match found {
             Some(found) if found.id == draft.id => {
                 self.pool.make_directories(&self.pool.directory(draft.section, &draft.id))?;

@@ -1,7 +1,7 @@
-//! Files that are whole or not there.
+//! Atomic writes: a file is there as a whole or not at all.
 //!
-//! A text is written in a folder of this host and renamed, so that a reader never sees a part of it.
-//! What a crash leaves stands in that folder and nowhere else, so recovery need not search for it.
+//! A text is written to this host's temporary folder and renamed. A crash leaves files in that folder only, so
+//! recovery knows where to look.
 
 use std::io::ErrorKind;
 
@@ -46,9 +46,10 @@ impl Pool<'_> {
         self.replace_file(path, &record::encode(text)?, Lasting::Soon)
     }
 
-    /// Makes a file unless its name is taken, by this host or another; on disk when it returns.
-    pub(crate) fn take<T: Serialize>(&self, path: &str, text: &T) -> Result<Taken> {
-        let temporary = self.write_temporary(&record::encode(text)?, Lasting::Now)?;
+    /// Makes a file unless its name is taken, by this host or another; on disk when it returns. `lasting`: whether it
+    /// must be whole when the machine crashes before that.
+    pub(crate) fn take<T: Serialize>(&self, path: &str, text: &T, lasting: Lasting) -> Result<Taken> {
+        let temporary = self.write_temporary(&record::encode(text)?, lasting)?;
         let taken = match self.disk.link(&temporary, path) {
             Ok(()) => Taken::ByUs,
             Err(error) if error.kind() == ErrorKind::AlreadyExists => Taken::Before,

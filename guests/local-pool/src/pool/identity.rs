@@ -1,13 +1,14 @@
-//! Whose pool it is.
+//! Which pool this is.
 //!
-//! A pool has an id, written once. A directory without it is a new pool only if this host has never
-//! seen another there: an empty mount point must not be taken for one.
+//! A pool has an id that is written once. A directory without one is a new pool only if this host has never seen a
+//! pool there: an empty mount point must not be taken for a new pool.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::{Error, Result};
 use serde::{Deserialize, Serialize};
 
 use super::Pool;
+use crate::disk::Lasting;
 use crate::record::FORMAT;
 use crate::{ids, refusal};
 
@@ -57,7 +58,7 @@ impl Pool<'_> {
 
     fn found_pool(&self) -> Result<String> {
         let pool = PoolRecord { format: FORMAT, id: ids::make(self.host.random()?) };
-        self.take(&self.at("pool.json"), &pool)?;
+        self.take(&self.at("pool.json"), &pool, Lasting::Now)?;
         // Another host may have been faster; its id holds.
         let id = self.read_id()?.ok_or_else(|| self.gone())?;
         self.remember(&id)?;

@@ -133,8 +133,8 @@ impl Pool<'_> {
     }
 
     /// A short name for this host that is safe in names of files.
-    pub fn host_key(&self) -> String {
-        ids::fingerprint(&self.host.host_id())
+    pub fn host_key(&self) -> &str {
+        self.host_key.get_or_init(|| ids::fingerprint(&self.host.host_id()))
     }
 
     /// The file that says what nodes did to a volume's file system.

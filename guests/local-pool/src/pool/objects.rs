@@ -1,10 +1,10 @@
-//! Finding objects by their ids.
+//! Finding objects by their ids or names.
 //!
-//! It reads records where they stand, because other hosts share the pool: an index may be behind,
-//! a record is not. What is found needs no proof; that there is nothing is believed of a pool alone that is the right
-//! one and there, so that no call reads whose it is beforehand.
+//! Records are read from the pool, because other hosts share it and an index may be behind. An object that is found
+//! proves that the pool is there. Only when nothing is found is the pool's id checked, so most calls never read it.
 
 use drivebay_sdk::{Error, Result};
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 
 use super::{IMAGE, Pool, Section};
@@ -77,6 +77,13 @@ impl Pool<'_> {
     /// A volume group. `not-found`: there is none.
     pub fn volume_group(&self, id: &str) -> Result<VolumeGroupRecord> {
         self.find_volume_group(id)?.ok_or_else(|| refusal::no_volume_group(id))
+    }
+
+    /// Writes the first record of an object: it exists from now on, also after a crash.
+    pub fn write_record<T: Serialize>(&self, section: Section, id: &str, record: &T) -> Result<()> {
+        self.replace_soon(&self.record_file(section, id), record)?;
+        // The record's name, and that of the directory that it stands in.
+        self.sync(&self.directory(section, id))
     }
 
     /// Whether an object has a record: it exists then, whatever the record says.

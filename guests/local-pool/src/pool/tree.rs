@@ -1,8 +1,7 @@
-//! Whole directories: copying one, removing one.
+//! Copying and removing whole directories.
 //!
-//! Both stop when the call has no more time and go on where they were when they are called again.
-//! A copy holds names, contents and links; a sandbox cannot see owners, modes and other attributes,
-//! so it does not hold those.
+//! Both stop when the call has no time left and continue when they are called again. A copy has names, contents and
+//! links; owners, modes and other attributes are invisible to a sandbox and are not copied.
 
 use std::io;
 
@@ -118,7 +117,7 @@ impl Pool<'_> {
             self.disk.copy(from, to).map_err(|error| refusal::of_disk("copy", from, &error))?;
             return Ok(Progress::Done);
         }
-        match self.host.run_job(&key, &Job::copy_all(from, to), self.patience()) {
+        match self.run_job(&key, &Job::copy_all(from, to)) {
             Ok(JobState::Done(_)) => self.end_job(&key),
             Ok(JobState::Running(_)) => Ok(Progress::UnderWay),
             Ok(JobState::Failed(error)) | Err(error) => Err(refusal::of_host(error)),

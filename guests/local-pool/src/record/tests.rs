@@ -48,6 +48,14 @@ fn a_directory_says_that_its_size_is_a_promise() {
     assert!(context.iter().any(|(key, value)| key == "capacity" && value.contains("not enforced")));
 }
 
+#[test]
+fn what_is_written_begins_as_the_reader_expects() {
+    assert!(encode(&volume()).unwrap().starts_with(CURRENT));
+    assert_eq!(decode::<VolumeRecord>(br#"{"id":"x","content":"ext4","format":2}"#), Err(Unreadable::Newer(2)));
+    let twice = br#"{"format":1,"format":2,"id":"x","content":"ext4"}"#;
+    assert!(matches!(decode::<VolumeRecord>(twice), Err(Unreadable::Damaged(_))));
+}
+
 proptest! {
     #[test]
     fn any_volume_reads_back(

@@ -1,7 +1,7 @@
-//! Ephemeral inline volumes: made when a pod is published, gone when it is unpublished.
+//! Ephemeral inline volumes: created when a pod is published, removed when it is unpublished.
 //!
-//! The client names the id and asks no controller, so they stand in a section of their own, are never
-//! listed, and the node that makes them is the one that removes them.
+//! The client chooses the id, so they have a section of their own. They are never listed, and the node that creates
+//! one removes it.
 
 use drivebay_sdk::mounts::Access;
 use drivebay_sdk::node::PublishVolumeRequest;
@@ -43,8 +43,12 @@ impl Backend<'_> {
             requirement: None,
             default_bytes: sizes::DEFAULT_EPHEMERAL,
         };
-        let existed = self.pool.find_named(Section::Ephemeral, id)?.is_some();
-        let volume = self.make_volume(Section::Ephemeral, id, &wish)?;
+        let standing = self.pool.find_volume_named(Section::Ephemeral, id)?;
+        let existed = standing.is_some();
+        let volume = match standing {
+            Some(volume) => self.same_volume(Section::Ephemeral, volume, &wish)?,
+            None => self.make_volume(Section::Ephemeral, id, &wish)?,
+        };
         let before = self.contents.own_use(Section::Ephemeral, id)?;
         let done = self.publish_known(Section::Ephemeral, &volume, &before, request);
         if done.is_err() && !existed {

@@ -1,8 +1,7 @@
 //! Snapshots of several volumes at one moment.
 //!
-//! All file systems are frozen, all images share their blocks, all are thawed: no write that came
-//! after another is in the cut without it. The group's record makes its members exist, so a crash
-//! leaves all of them or none.
+//! All file systems are frozen, all images shared, all file systems thawed, so no write is in the cut without those
+//! before it. The group's record makes the members exist, so a crash leaves all of them or none.
 
 use drivebay_sdk::group_snapshots::{
     CreateGroupSnapshotRequest, DeleteGroupSnapshotRequest, GetGroupSnapshotRequest, GroupSnapshot,
@@ -153,8 +152,7 @@ impl Backend<'_> {
     }
 
     fn write_member(&self, record: &SnapshotRecord) -> Result<()> {
-        self.pool.replace(&self.pool.record_file(Section::Snapshots, &record.id), record)?;
-        self.pool.sync(&self.pool.directory(Section::Snapshots, &record.id))
+        self.pool.write_record(Section::Snapshots, &record.id, record)
     }
 
     fn same_group(&self, id: &str, volumes: &[String]) -> Result<GroupSnapshot> {

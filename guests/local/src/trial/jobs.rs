@@ -204,6 +204,7 @@ impl Files for World {
     }
 
     fn sync(&self, path: &str) -> Answer<()> {
+        self.count(|counts| counts.flushes += 1);
         self.host_step()?;
         if fs::symlink_metadata(path).is_err() {
             return Err(refused(ErrorCode::NotFound, path));
@@ -217,6 +218,7 @@ impl Files for World {
     }
 
     fn run_job(&self, key: &str, job: &Job, _: u32) -> Answer<JobState> {
+        self.count(|counts| counts.jobs += 1);
         self.host_step()?;
         if let Some(result) = self.jobs.done.borrow().get(key) {
             return Ok(JobState::Done(result.clone()));
@@ -238,6 +240,7 @@ impl Files for World {
     }
 
     fn cancel_job(&self, key: &str) -> Answer<()> {
+        self.count(|counts| counts.jobs += 1);
         self.host_step()?;
         self.jobs.done.borrow_mut().remove(key);
         self.jobs.asked.borrow_mut().remove(key);

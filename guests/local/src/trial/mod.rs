@@ -28,4 +28,4 @@ mod upkeep;
 mod volume_groups;
 mod world;
 
-pub(crate) use world::{Pool, World};
+pub(crate) use world::{Counts, Pool, World};

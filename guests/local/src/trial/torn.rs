@@ -218,7 +218,7 @@ fn an_acknowledged_demotion_is_never_lost() {
     panic!("it never gets through");
 }
 
-/// Half of a group put in place is finished by whoever comes next, also by a forced promotion.
+/// Half of a group put in place is finished by the next call, also by a forced promotion.
 #[test]
 fn a_group_is_never_at_two_moments() {
     let mut seen = std::collections::BTreeSet::new();

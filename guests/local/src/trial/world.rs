@@ -30,6 +30,22 @@ pub(crate) struct Pool {
     pub(super) clock: Cell<Option<i64>>,
 }
 
+/// What calls cost: how often something was asked of the host and its disk.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Counts {
+    /// Files and directories read or looked for.
+    pub(crate) looks: u32,
+    /// Files and directories made, written, renamed or removed.
+    pub(crate) changes: u32,
+    /// Waits for the disk.
+    pub(crate) flushes: u32,
+    /// Reads of the state.
+    pub(crate) gets: u32,
+    pub(crate) commits: u32,
+    /// Jobs started, asked for or ended.
+    pub(crate) jobs: u32,
+}
+
 /// One host.
 pub(crate) struct World {
     pub(crate) pool: Rc<Pool>,
@@ -47,8 +63,8 @@ pub(crate) struct World {
     /// Steps until the process dies; none: it does not.
     pub(super) steps: Cell<Option<u32>>,
     pub(super) dead: Cell<bool>,
-    /// How often files and directories were read or looked for.
-    pub(crate) looks: Cell<u32>,
+    /// What was asked of the host and its disk so far.
+    pub(crate) counts: Cell<Counts>,
 }
 
 impl Pool {
@@ -97,7 +113,7 @@ impl World {
             patience: Cell::new(None),
             steps: Cell::new(None),
             dead: Cell::new(false),
-            looks: Cell::new(0),
+            counts: Cell::default(),
         }
     }
 
@@ -161,8 +177,19 @@ impl World {
         if self.dead.get() { Err(io::Error::other("the process is gone")) } else { Ok(()) }
     }
 
+    pub(super) fn count(&self, one: impl FnOnce(&mut Counts)) {
+        let mut counts = self.counts.get();
+        one(&mut counts);
+        self.counts.set(counts);
+    }
+
+    fn change(&self) -> io::Result<()> {
+        self.count(|counts| counts.changes += 1);
+        self.step()
+    }
+
     fn look(&self) -> io::Result<()> {
-        self.looks.set(self.looks.get() + 1);
+        self.count(|counts| counts.looks += 1);
         self.alive()
     }
 
@@ -234,11 +261,13 @@ impl Surroundings for World {
 
 impl Memory for World {
     fn get(&self, key: &str) -> Result<Option<Vec<u8>>> {
+        self.count(|counts| counts.gets += 1);
         self.alive_or_unavailable()?;
         Ok(self.state.borrow().get(key).cloned())
     }
 
     fn range(&self, prefix: &str, after: Option<&str>, limit: usize) -> Result<Vec<Entry>> {
+        self.count(|counts| counts.gets += 1);
         self.alive_or_unavailable()?;
         let from = match after {
             Some(after) if after >= prefix => Bound::Excluded(after.to_owned()),
@@ -250,6 +279,7 @@ impl Memory for World {
     }
 
     fn commit(&self, commit: &Commit) -> Result<()> {
+        self.count(|counts| counts.commits += 1);
         self.step().map_err(|error| Error::unavailable(error.to_string()))?;
         assert!(commit.changes().len() <= 1_024, "a commit holds at most 1,024 changes");
         let mut next = self.state.borrow().clone();
@@ -289,8 +319,11 @@ impl Disk for World {
         Sandbox.read_link(path)
     }
 
-    fn write(&self, path: &str, bytes: &[u8], _: Lasting) -> io::Result<()> {
-        self.step().inspect_err(|_| {
+    fn write(&self, path: &str, bytes: &[u8], lasting: Lasting) -> io::Result<()> {
+        if lasting == Lasting::Now {
+            self.count(|counts| counts.flushes += 1);
+        }
+        self.change().inspect_err(|_| {
             // The dying process may have written a part.
             if self.steps.take().is_some() {
                 let _ = Sandbox.write(path, &bytes[..bytes.len() / 2], Lasting::Soon);
@@ -301,47 +334,47 @@ impl Disk for World {
     }
 
     fn make_file(&self, path: &str, length: u64) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.make_file(path, length)
     }
 
     fn set_length(&self, path: &str, length: u64) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.set_length(path, length)
     }
 
     fn copy(&self, from: &str, to: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.copy(from, to)
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.rename(from, to)
     }
 
     fn link(&self, from: &str, to: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.link(from, to)
     }
 
     fn make_link(&self, target: &str, path: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.make_link(target, path)
     }
 
     fn make_directory(&self, path: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.make_directory(path)
     }
 
     fn remove_file(&self, path: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.remove_file(path)
     }
 
     fn remove_directory(&self, path: &str) -> io::Result<()> {
-        self.step()?;
+        self.change()?;
         Sandbox.remove_directory(path)
     }
 }

@@ -1,7 +1,7 @@
-//! Making volumes: empty ones, clones, and those restored from snapshots.
+//! `CreateVolume`: empty volumes, clones, and volumes restored from snapshots.
 //!
-//! It owns the order: what exists under the name, what the source is, what it comes to, then the
-//! work. Nothing is written before the request is known to be possible.
+//! The order is: what exists under the name, what the source is, what both come to, then the work. Nothing is written
+//! before the request is known to be possible.
 
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::Volume;
@@ -45,12 +45,9 @@ impl Backend<'_> {
         Ok(record.to_volume())
     }
 
-    /// Makes a volume under a name, or finds the one that has it; the index is open. In the section of ephemeral volumes
-    /// the name is the id.
+    /// Makes a volume under a name that stood for nothing a moment ago; the index is open. In the section of ephemeral
+    /// volumes the name is the id.
     pub(crate) fn make_volume(&self, section: Section, name: &str, wish: &Wish<'_>) -> Result<VolumeRecord> {
-        if let Some(volume) = self.pool.find_volume_named(section, name)? {
-            return self.same_volume(section, volume, wish);
-        }
         let model = wish.source.as_ref().map(|source| self.model(source)).transpose()?;
         if !self.settings.satisfies(wish.requirement) {
             return Err(Error::resource_exhausted("this pool cannot be reached from where the volume is wanted"));
@@ -73,14 +70,18 @@ impl Backend<'_> {
         }
     }
 
-    fn same_volume(&self, section: Section, volume: VolumeRecord, wish: &Wish<'_>) -> Result<VolumeRecord> {
+    /// The volume that has the name already. `already-exists`: it is not what is asked for.
+    pub(crate) fn same_volume(&self, section: Section, volume: VolumeRecord, wish: &Wish<'_>) -> Result<VolumeRecord> {
         plan::check_same(&volume, wish, self.settings)?;
         self.check_same_group(&volume, wish)?;
         let index = match section {
             Section::Volumes => self.index.missing_volume(&volume)?,
             _ => None,
         };
-        self.lifecycle.settle_standing(section, &volume.name, index)?;
+        // One commit tells the index of a volume and closes its making: what the index knows as it is was closed.
+        if section != Section::Volumes || index.is_some() {
+            self.lifecycle.settle_standing(section, &volume.name, index)?;
+        }
         Ok(volume)
     }
 

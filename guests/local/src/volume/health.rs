@@ -1,7 +1,7 @@
-//! Telling what is wrong with volumes.
+//! The health of volumes.
 //!
-//! Decided from what stands in the pool: the record and the contents. Whether the blocks below can
-//! be read is the file system's and the disk's to notice.
+//! It is judged from the pool: the record, and whether the contents exist with their full size. Bad blocks are left to
+//! the file system and the disk.
 
 use drivebay_sdk::types::{VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType};
 use drivebay_sdk::volume_health::{GetVolumeHealthRequest, ListVolumeHealthRequest, ListVolumeHealthResponse};
@@ -73,7 +73,8 @@ impl Backend<'_> {
         self.ailments_in(Section::Volumes, volume)
     }
 
-    fn ailments_in(&self, section: Section, volume: &VolumeRecord) -> Result<Vec<VolumeHealthEntry>> {
+    /// As `ailments_of`, in any section that has volumes.
+    pub(crate) fn ailments_in(&self, section: Section, volume: &VolumeRecord) -> Result<Vec<VolumeHealthEntry>> {
         let name = if volume.content == Content::Directory { DATA } else { IMAGE };
         let path = self.pool.file(section, &volume.id, name);
         let status = self.pool.disk.status(&path).map_err(|error| refusal::of_disk("find", &path, &error))?;

@@ -1,13 +1,14 @@
-//! Looking volumes up.
+//! `ListVolumes` an`d GetVolu`me.
 //!
-//! A page comes from the index, a single volume from its record. A listing looks for volumes that
-//! an operator has placed since, which costs one look at one folder.
+//! A page comes from the index, a single volume from its record. The first page also looks for volumes that an
+//! operator has placed in the pool, which takes one look at one folder.
 
-use drivebay_sdk::types::{VolumeCondition, VolumeHealthEntry, VolumeStatus};
+use drivebay_sdk::types::{VolumeCondition, VolumeStatus};
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
 use drivebay_sdk::{Result, listing};
 use local_pool::record::VolumeRecord;
 
+use super::conditions::condition;
 use crate::backend::Backend;
 use crate::paging::{Cut, cut, limit};
 
@@ -22,7 +23,8 @@ impl Backend<'_> {
         let limit = limit(request.max_entries);
         let volumes = self.index.volumes(after, limit.saturating_add(1))?;
         let Cut { entries, next_token } = cut(volumes, limit, |volume| &volume.id);
-        let entries = entries.iter().map(|volume| entry(volume, self.condition_in_time(volume))).collect();
+        let conditions = self.conditions(after, &entries)?;
+        let entries = entries.iter().zip(conditions).map(|(volume, condition)| entry(volume, condition)).collect();
         Ok(ListVolumesResponse { entries, next_token })
     }
 
@@ -31,19 +33,6 @@ impl Backend<'_> {
         let volume = self.pool.volume(&request.volume_id)?;
         let ailments = self.ailments_of(&volume)?;
         Ok(entry(&volume, Some(condition(&ailments))))
-    }
-
-    /// Older clients learn of the condition from listings alone. A page that takes too long goes without.
-    fn condition_in_time(&self, volume: &VolumeRecord) -> Option<VolumeCondition> {
-        let ailments = if self.pool.is_out_of_time() { None } else { self.ailments_of(volume).ok() };
-        ailments.map(|ailments| condition(&ailments))
-    }
-}
-
-fn condition(ailments: &[VolumeHealthEntry]) -> VolumeCondition {
-    VolumeCondition {
-        abnormal: !ailments.is_empty(),
-        message: ailments.first().map_or("healthy", |ailment| ailment.message.as_str()).to_owned(),
     }
 }
 

@@ -6,6 +6,7 @@
 mod attach;
 mod attachment;
 mod capacity;
+pub(crate) mod conditions;
 mod create;
 mod delete;
 mod expand;

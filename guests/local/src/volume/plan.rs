@@ -1,7 +1,7 @@
-//! What a wish comes to: content, size and what has to be done, or why not.
+//! What a request for a volume comes to: content, size and steps, or why it is impossible.
 //!
-//! Pure: the source and the file systems on offer are arguments. Also decides whether an existing
-//! volume is what a repeated request asks for.
+//! Pure: the source and the available file systems are arguments. It also decides whether an existing volume is what a
+//! repeated request asks for.
 
 use drivebay_sdk::types::VolumeCapability;
 use drivebay_sdk::{Error, Reason, Result};
@@ -152,8 +152,8 @@ fn image_content(capabilities: &[VolumeCapability], origin: Option<&Origin>) -> 
     Content::FileSystem(asked.or(copied).unwrap_or(DEFAULT_FILE_SYSTEM).to_owned())
 }
 
-/// A copy is as large as its source. Whoever asks for less than the source's owner did has not
-/// noticed that it would not fit, so that is refused and not rounded up.
+/// A copy is as large as its source. A request for less than the source's owner asked for is a mistake, so it is
+/// refused and not rounded up.
 fn of_source(wish: &Wish<'_>, origin: &Origin) -> Result<Floor> {
     let required = wish.range.and_then(|range| range.required_bytes).filter(|bytes| *bytes > 0);
     let asked = if origin.asked_bytes == 0 { origin.bytes } else { origin.asked_bytes };
