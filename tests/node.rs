@@ -3,12 +3,14 @@
 //! grants from the operator alone. Needs root, because it mounts.
 
 use std::io::Write as _;
+use std::os::fd::AsFd as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use drivebay_proto::pb::csi::v1::NodeStageVolumeRequest;
 use rustix::mount::UnmountFlags;
 use rustix::process::{Pid, Signal, kill_process};
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 use tempfile::TempDir;
 use tonic::{Code, Response, Status};
 
@@ -185,4 +187,87 @@ async fn a_configuration_that_the_host_could_have_written_grants_nothing() {
     site.instruct(&host, &format!("bind /another/a {}", site.staging().display())).await;
     host.node().await.node_stage_volume(site.stage()).await.unwrap();
     assert!(site.is_mounted());
+}
+
+async fn unstage(site: &Site, host: &TestHost) {
+    host.instruct("unstage-volume", "vol-v", &format!("unmount {}", site.staging().display())).await;
+    let mut request = requests::unstage("vol-v");
+    request.staging_target_path = site.stage().staging_target_path;
+    host.node().await.node_unstage_volume(request).await.unwrap();
+}
+
+/// As an earlier version left it.
+#[tokio::test]
+async fn a_ledger_beside_its_directory_is_moved_into_it() {
+    let Some(site) = Site::new() else { return };
+    let mut host = site.host().await;
+    site.instruct(&host, "{bind}").await;
+    host.node().await.node_stage_volume(site.stage()).await.unwrap();
+    host.stop().await;
+    let (former, directory) = (host.state().join("node-ledger"), host.state().join("node"));
+    std::fs::rename(directory.join("ledger"), &former).unwrap();
+    std::fs::remove_dir_all(&directory).unwrap();
+    host.start_again().await;
+    assert!(!former.exists() && directory.join("ledger").exists());
+    // What the ledger does not name stays mounted.
+    unstage(&site, &host).await;
+    assert!(!site.is_mounted());
+    host.stop().await;
+}
+
+/// Does something among the mounts of a host.
+fn among_mounts_of<T: Send + 'static>(host: &TestHost, work: impl FnOnce() -> T + Send + 'static) -> T {
+    let namespace = std::fs::File::open(format!("/proc/{}/ns/mnt", host.process())).unwrap();
+    let entered = std::thread::spawn(move || {
+        // SAFETY: the table of descriptors stays shared.
+        #[allow(unsafe_code, reason = "the call is unsafe for other flags")]
+        let left = unsafe { unshare_unsafe(UnshareFlags::FS) };
+        left.unwrap();
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount)).unwrap();
+        work()
+    });
+    entered.join().unwrap()
+}
+
+/// Puts a ledger wherever the next helper may look for one.
+fn forge(state: &Path, text: &str) {
+    let directories = [state.join("node"), state.join("node.new"), state.to_owned()];
+    for directory in &directories {
+        let _ = std::fs::create_dir(directory);
+        for name in ["ledger", "ledger.new", "node-ledger"] {
+            let _ = std::fs::write(directory.join(name), text);
+        }
+    }
+    // The same where others have been put in their places.
+    for held in [state.join("node"), state.to_owned()] {
+        let moved = std::fs::rename(&held, held.with_extension("away"));
+        assert_eq!(moved.unwrap_err().kind(), std::io::ErrorKind::ResourceBusy, "{}", held.display());
+        assert!(std::fs::remove_dir(&held).is_err());
+    }
+}
+
+/// A broken host writes where it can; what it writes ends no mount.
+#[tokio::test]
+async fn a_host_cannot_forge_the_ledger() {
+    let Some(site) = Site::new() else { return };
+    let mut host = site.host().await;
+    site.instruct(&host, "{bind}").await;
+    host.node().await.node_stage_volume(site.stage()).await.unwrap();
+    let (state, ledger) = (host.state(), host.state().join("node/ledger"));
+    let text = std::fs::read_to_string(&ledger).unwrap();
+    // Without the line that says that the client was answered, the mount is half a call's work.
+    let forged: String = text.split_inclusive('\n').filter(|line| !line.contains("acknowledge")).collect();
+    assert_ne!(forged, text);
+    let written = forged.clone();
+    among_mounts_of(&host, move || forge(&state, &written));
+    host.kill().await;
+    assert_eq!(std::fs::read_to_string(&ledger).unwrap(), text);
+    host.start_again().await;
+    assert!(site.is_mounted());
+    // It was worth it: whoever writes there ends mounts.
+    host.stop().await;
+    std::fs::write(&ledger, forged).unwrap();
+    host.start_again().await;
+    assert!(!site.is_mounted());
+    host.stop().await;
 }

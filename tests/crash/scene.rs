@@ -141,7 +141,7 @@ impl Scene {
 
 /// The kind and the place of every entry that the ledger's file adds up to.
 fn ledger(state: &Path) -> Vec<(String, String)> {
-    let text = std::fs::read_to_string(state.join("node-ledger")).unwrap();
+    let text = std::fs::read_to_string(state.join("node/ledger")).unwrap();
     let mut entries = BTreeMap::new();
     for line in text.lines().skip(1) {
         let (_, json) = line.split_once(' ').unwrap();

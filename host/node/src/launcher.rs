@@ -7,19 +7,25 @@
 
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::CommandExt;
+use std::path::Path;
 use std::process::{Command, ExitCode, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::error::NodeError;
 use crate::permissions::Mandate;
 use crate::process::{self, HELPER_SUBCOMMAND};
-use crate::protocol::{LONGEST_LAUNCH_ANSWER, Order, SHOW};
+use crate::protocol::{LONGEST_LAUNCH_ANSWER, Order, SHOW, START_HELPER};
 use crate::view::Showroom;
-use crate::visible::ReadVisible;
-use crate::{frames, sealed};
+use crate::visible::{ReadVisible, Showing, Visible};
+use crate::{frames, ledger_directory, sealed};
 
 /// The program as the kernel runs it, also when its file was replaced by a newer one meanwhile.
 const PROGRAM: &str = "/proc/self/exe";
+
+/// Helpers at once. One works, and those before it may still be ending; a host that was broken into may want a thousand.
+const MOST_HELPERS: usize = 8;
 
 /// Runs the launcher on the inherited descriptor until the host is gone. `read` is how what is to be seen is found in
 /// the operator's configuration.
@@ -30,7 +36,11 @@ pub fn launcher_main(descriptor: RawFd, read: ReadVisible) -> ExitCode {
         let Some(order) = frames::receive::<Order>(&socket).map_err(unreadable)? else {
             return Ok(());
         };
-        let Order { mandate, visible } = order;
+        let Order { mut mandate, mut visible } = order;
+        // Links on the way are the operator's now; a broken host could change those that it may write to.
+        mandate.state_dir = mandate.state_dir.canonicalize().map_err(|error| unusable(&mandate.state_dir, &error))?;
+        let path = ledger_directory::prepare(&mandate.state_dir)?;
+        visible.push(Visible { path, how: Showing::Hidden });
         let sealed = sealed::seal(&mandate)?;
         let Mandate { state_dir, file, .. } = mandate;
         serve(&socket, &sealed, &Showroom::new(state_dir, file, visible, read))
@@ -44,8 +54,13 @@ pub fn launcher_main(descriptor: RawFd, read: ReadVisible) -> ExitCode {
     }
 }
 
+fn unusable(state_dir: &Path, error: &std::io::Error) -> NodeError {
+    NodeError::io(format!("looking for the state directory {}", state_dir.display()), error)
+}
+
 fn serve(socket: &OwnedFd, mandate: &OwnedFd, showroom: &Showroom) -> Result<(), NodeError> {
     let mandate = sealed::number(mandate)?;
+    let helpers = Arc::new(AtomicUsize::new(0));
     let failed = |errno| NodeError::system("hearing the host", errno);
     let mut request = [0; 16];
     loop {
@@ -57,10 +72,12 @@ fn serve(socket: &OwnedFd, mandate: &OwnedFd, showroom: &Showroom) -> Result<(),
                 Ok((paths, namespace)) => (paths.to_string(), namespace),
                 Err(error) => (error.message, None),
             },
-            Some(_) => match start(descriptors, &mandate) {
+            Some(START_HELPER) => match start(descriptors, &mandate, &helpers) {
                 Ok(process) => (process.to_string(), None),
                 Err(error) => (format!("cannot start it: {error}"), None),
             },
+            // Not from a host as it was started.
+            Some(_) => ("this is no request".to_owned(), None),
         };
         let words = words.as_bytes();
         let words = words.get(..LONGEST_LAUNCH_ANSWER).unwrap_or(words);
@@ -69,14 +86,25 @@ fn serve(socket: &OwnedFd, mandate: &OwnedFd, showroom: &Showroom) -> Result<(),
     }
 }
 
-fn start(descriptors: Vec<OwnedFd>, mandate: &str) -> std::io::Result<u32> {
+fn start(descriptors: Vec<OwnedFd>, mandate: &str, helpers: &Arc<AtomicUsize>) -> std::io::Result<u32> {
     let [socket, log] = <[OwnedFd; 2]>::try_from(descriptors).map_err(|_| std::io::Error::other("no descriptors"))?;
+    if helpers.load(Ordering::Relaxed) >= MOST_HELPERS {
+        return Err(std::io::Error::other("too many have not ended"));
+    }
     let mut command = Command::new(PROGRAM);
     command.arg0("drivebay").args([HELPER_SUBCOMMAND, "0", mandate]);
     command.stdin(Stdio::from(socket)).stdout(Stdio::null()).stderr(Stdio::from(log)).process_group(0);
     let mut child = command.spawn()?;
-    let process = child.id();
+    let (process, helpers) = (child.id(), Arc::clone(helpers));
+    helpers.fetch_add(1, Ordering::Relaxed);
     // Its end is known from its socket; somebody must hear of it all the same, or it stays as a zombie.
-    thread::Builder::new().name("helper-end".to_owned()).spawn(move || child.wait())?;
+    thread::Builder::new().name("helper-end".to_owned()).spawn(move || {
+        // An error says that it is gone.
+        let _ = child.wait();
+        helpers.fetch_sub(1, Ordering::Relaxed);
+    })?;
     Ok(process)
 }
+
+#[cfg(test)]
+mod tests;

@@ -25,6 +25,7 @@ mod error;
 mod frames;
 mod helper;
 mod launcher;
+mod ledger_directory;
 mod permissions;
 mod process;
 mod protocol;

@@ -47,7 +47,7 @@ pub type PermissionsByName = BTreeMap<String, Permissions>;
 /// All that a helper is told by its host's start.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Mandate {
-    /// An existing directory that holds the ledger.
+    /// An existing directory; the ledger has one of its own in it.
     pub state_dir: PathBuf,
     /// Absolute paths of the directories below which volumes may be mounted and shown.
     pub targets: Vec<PathBuf>,

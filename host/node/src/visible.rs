@@ -31,6 +31,8 @@ pub enum Showing {
     Beside,
     /// A file alone, to read. What takes its place is shown a moment later.
     Alone,
+    /// A directory that is not shown: an empty one is in its place, and nothing can be put there instead.
+    Hidden,
 }
 
 /// Finds what is to be seen in the text of a configuration that is called `name`; an error says what is wrong with it.

@@ -1,7 +1,7 @@
 //! The ledger and its journal as one: a record is on file before it counts.
 //!
 //! Owns opening (after a reboot everything has vanished), numbering and compacting. It must not make
-//! effects. It holds the lock of the state directory, because a helper whose host died may still
+//! effects. It holds the lock of the ledger's directory, because a helper whose host died may still
 //! be finishing while the next one starts.
 
 use std::fs::{File, OpenOptions};
@@ -16,7 +16,7 @@ use super::ledger::{Entry, Ledger, Record};
 use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
 
-const LOCK_FILE: &str = "node-ledger.lock";
+const LOCK_FILE: &str = "ledger.lock";
 /// Below this many lines compacting is not worth a rename.
 const SMALLEST_TO_COMPACT: usize = 512;
 
@@ -32,7 +32,7 @@ pub(crate) struct Book {
 }
 
 impl Book {
-    /// Opens the ledger of a state directory, waiting for an earlier helper to end. Also returns
+    /// Opens the ledger in this directory, waiting for an earlier helper to end. Also returns
     /// the entries that a reboot has made untrue.
     pub(crate) fn open(directory: &Path, boot: &str) -> Result<(Self, Vec<Entry>), NodeError> {
         let lock = lock(directory)?;

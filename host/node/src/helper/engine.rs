@@ -16,6 +16,7 @@ use super::system::paths::{Place, admit};
 use super::system::targets::Targets;
 use super::turns::{Turns, VolumeKey};
 use crate::error::{ErrorCode, NodeError};
+use crate::ledger_directory;
 use crate::permissions::{Mandate, ReadPermissions};
 use crate::protocol::{Access, Caller, EntryKind, LedgerEntry, Load};
 
@@ -40,7 +41,7 @@ impl Engine {
     pub(super) fn open(mandate: Mandate, read: ReadPermissions) -> Result<Self, NodeError> {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .map_err(|error| NodeError::io("reading the machine's boot id", &error))?;
-        let (book, vanished) = Book::open(&mandate.state_dir, boot_id.trim())?;
+        let (book, vanished) = Book::open(&ledger_directory::prepare(&mandate.state_dir)?, boot_id.trim())?;
         Ok(Self {
             first_own_id: book.next_id(),
             book: Mutex::new(book),

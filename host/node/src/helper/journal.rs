@@ -14,10 +14,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::ledger::Record;
+pub(crate) use crate::ledger_directory::FILE;
 
-/// The file's name in the state directory.
-pub(crate) const FILE: &str = "node-ledger";
-const NEW_FILE: &str = "node-ledger.new";
+const NEW_FILE: &str = "ledger.new";
 /// The version of the lines' format; a file of another is not read.
 const FORMAT: u32 = 1;
 

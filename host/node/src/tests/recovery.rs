@@ -9,7 +9,7 @@ use crate::{Access, BindSource, Caller, EntryKind, ErrorCode, PathRole, Publicat
 
 /// Takes the last lines of the ledger away, as if the helper had died before it wrote them.
 fn forget_last_lines(site: &Site, count: usize) {
-    let path = site.path("state").join(FILE);
+    let path = site.path("state/node").join(FILE);
     let text = fs::read_to_string(&path).unwrap();
     let lines: Vec<_> = text.split_inclusive('\n').collect();
     fs::write(&path, lines[..lines.len() - count].concat()).unwrap();
@@ -196,7 +196,7 @@ fn after_a_reboot_nothing_is_believed_and_nothing_touched() {
     let shown = publication("v", PublicationKind::Stage, &staging);
     wait(site.node.acknowledge(&caller, Some(shown))).unwrap();
     site.kill();
-    let state = site.path("state");
+    let state = site.path("state/node");
     let (_, header, records) = Journal::open(&state, "any").unwrap().unwrap();
     let header = Header::new(header.next_id, "another start of the machine");
     Journal::create(&state, &header, &records).unwrap();

@@ -65,7 +65,7 @@ fn a_renewal_that_was_cut_off_is_done_again_before_the_first_mount() {
     site.kill();
     let metadata = fs::metadata(site.path("pool/v.img")).unwrap();
     let image = FileId { device: metadata.dev(), inode: metadata.ino() };
-    let (mut journal, _, _) = Journal::open(&site.path("state"), "any").unwrap().unwrap();
+    let (mut journal, _, _) = Journal::open(&site.path("state/node"), "any").unwrap().unwrap();
     let (backend, volume) = (BACKEND.to_owned(), "v".to_owned());
     let begun = Record::Renew(Renewal { backend, volume, image });
     journal.append(&begun).unwrap();

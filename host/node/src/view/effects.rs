@@ -128,6 +128,15 @@ pub(super) fn copy(path: &Path, bind: &Bind) -> Result<OwnedFd> {
     Ok(tree)
 }
 
+/// An empty directory that nobody can write to, which is nowhere yet.
+pub(super) fn empty() -> Result<OwnedFd> {
+    let flags = MountAttrFlags::MOUNT_ATTR_RDONLY
+        | MountAttrFlags::MOUNT_ATTR_NOSUID
+        | MountAttrFlags::MOUNT_ATTR_NODEV
+        | MountAttrFlags::MOUNT_ATTR_NOEXEC;
+    file_system("tmpfs", &[("mode", "0500"), ("size", "4k")], flags)
+}
+
 /// Makes what a mount is attached to, and everything above it.
 pub(super) fn make_point(root: &OwnedFd, path: &Path, is_directory: bool) -> Result<()> {
     let below = below(path)?;

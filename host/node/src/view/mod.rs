@@ -104,6 +104,7 @@ impl View {
             let Some(item) = wanted.get(&path) else { continue };
             let prepared = match item {
                 Item::Link(target) => effects::link(&self.made.root, &path, target).map(|()| None),
+                Item::Empty(_) => effects::empty().map(Some),
                 Item::Bind(bind) => effects::copy(&path, bind).and_then(|copy| {
                     effects::make_point(&self.made.root, &path, bind.source.is_directory)?;
                     Ok(Some(copy))

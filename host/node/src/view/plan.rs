@@ -24,6 +24,8 @@ pub(super) enum Item {
     Link(PathBuf),
     /// The file or directory of this path.
     Bind(Bind),
+    /// Nothing, in the place of this directory.
+    Empty(Source),
 }
 
 /// How a file or directory is shown.
@@ -54,13 +56,19 @@ pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>) -> Plan {
     for visible in visible {
         add(&mut plan, visible);
     }
-    without_what_is_seen_anyway(&plan)
+    let mut plan = without_what_is_seen_anyway(&plan);
+    hold_in_place(&mut plan);
+    plan
 }
 
 fn add(plan: &mut Plan, visible: &Visible) {
     let mut way = Way::of(&visible.path);
     if visible.how == Showing::Own && way.end.is_none() && fs::create_dir_all(&visible.path).is_ok() {
         way = Way::of(&visible.path);
+    }
+    if visible.how == Showing::Hidden {
+        plan.extend(way.end.map(|(path, source)| (path, Item::Empty(source))));
+        return;
     }
     for link in way.links {
         let directory =
@@ -112,7 +120,7 @@ fn without_what_is_seen_anyway(plan: &Plan) -> Plan {
         })
     };
     let is_seen = |path: &Path, item: &Item| match (item, around(path)) {
-        (_, None) => false,
+        (_, None) | (Item::Empty(_), _) => false,
         (Item::Link(_), Some(_)) => true,
         (Item::Bind(inner), Some(outer)) => {
             let reached = outer.below || outer.source.mount == inner.source.mount;
@@ -120,6 +128,23 @@ fn without_what_is_seen_anyway(plan: &Plan) -> Plan {
         }
     };
     plan.iter().filter(|(path, item)| !is_seen(path, item)).map(|(path, item)| (path.clone(), item.clone())).collect()
+}
+
+/// Shows by themselves the directories that lead from one that may be written to to what is hidden below it: what
+/// something is mounted at cannot be renamed, and nobody puts another directory in the place of the hidden one.
+fn hold_in_place(plan: &mut Plan) {
+    let hidden: Vec<_> =
+        plan.iter().filter(|(_, item)| matches!(item, Item::Empty(_))).map(|it| it.0.clone()).collect();
+    for directory in hidden.iter().flat_map(|path| path.ancestors().skip(1)) {
+        let around = directory.ancestors().skip(1).find_map(|outer| match plan.get(outer) {
+            Some(Item::Bind(bind)) => Some(bind),
+            _ => None,
+        });
+        let bind = around.filter(|bind| bind.write && !plan.contains_key(directory)).cloned();
+        if let Some((bind, source)) = bind.zip(look(directory)) {
+            plan.insert(directory.to_owned(), Item::Bind(Bind { source, ..bind }));
+        }
+    }
 }
 
 /// What leads from one plan to the next.

@@ -25,6 +25,8 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// How often it is looked for what took the place of something; of mounts, and of names in the same directory, the kernel
 /// tells.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
+/// Changes that come together are looked at together, and a directory in which much goes on costs little.
+const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
 /// How long the host waits for what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -105,7 +107,11 @@ impl Showroom {
             let mut changes = vec![PollFd::new(mounts, PollFlags::PRI)];
             changes.extend(names.as_ref().map(|names| PollFd::new(names, PollFlags::IN)));
             // Whatever it says, a look does no harm.
-            let _ = poll(&mut changes, Some(&LOOK_EVERY));
+            let told = poll(&mut changes, Some(&LOOK_EVERY));
+            if told.is_ok_and(|count| count > 0) {
+                // Publishes mount and unmount one after the other, and a look reads hundreds of names.
+                let _ = poll(&mut [], Some(&TOGETHER));
+            }
             names.iter().for_each(Watch::forget);
             if let Some(view) = &mut *self.lock() {
                 view.follow();

@@ -142,6 +142,34 @@ fn what_takes_a_place_is_shown_in_it() {
     assert!(reads(&view, &scene.at("pool/a")).is_some());
 }
 
+/// What the host could write it could forge, or put another one in its place.
+#[test]
+fn what_is_hidden_is_neither_seen_nor_replaced() {
+    let Some(scene) = Scene::new() else { return };
+    fs::create_dir_all(scene.at("pool/deep/state/node")).unwrap();
+    fs::write(scene.at("pool/deep/state/node/ledger"), "x").unwrap();
+    let rows = [("pool", Showing::Write), ("pool/deep/state", Showing::Own), ("pool/deep/state/node", Showing::Hidden)];
+    let mut view = scene.view(&rows);
+    view.follow();
+    let root = scene.root.clone();
+    inside(view.namespace(), move || {
+        let node = root.join("pool/deep/state/node");
+        assert_eq!(fs::read_dir(&node).unwrap().count(), 0);
+        assert_eq!(
+            fs::write(node.join("ledger"), "forged").unwrap_err().kind(),
+            std::io::ErrorKind::ReadOnlyFilesystem
+        );
+        assert!(fs::remove_dir_all(&node).is_err());
+        for held in ["pool/deep/state/node", "pool/deep/state", "pool/deep"] {
+            let moved = fs::rename(root.join(held), root.join(held).with_extension("away"));
+            assert_eq!(moved.unwrap_err().kind(), std::io::ErrorKind::ResourceBusy, "{held}");
+        }
+        fs::write(root.join("pool/deep/state/beside"), "x").unwrap();
+        fs::rename(root.join("pool/deep/state/beside"), root.join("pool/deep/state/moved")).unwrap();
+    });
+    assert_eq!(fs::read_to_string(scene.at("pool/deep/state/node/ledger")).unwrap(), "x");
+}
+
 /// As systemd has it, and a pod with `HostToContainer`.
 #[test]
 fn what_is_mounted_later_below_a_shared_mount_is_shown_at_once_and_nothing_goes_the_other_way() {

@@ -5,12 +5,9 @@ use std::mem::MaybeUninit;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 
-use rustix::event::{Timespec, poll};
 use rustix::fs::inotify::{CreateFlags, Reader, WatchFlags, add_watch, init};
 use rustix::io::Result;
 
-/// Changes that come together are looked at together, and a directory in which much goes on costs little.
-const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 10_000_000 };
 const NAMES: WatchFlags =
     WatchFlags::CREATE.union(WatchFlags::DELETE).union(WatchFlags::MOVE).union(WatchFlags::ONLYDIR);
 
@@ -30,14 +27,11 @@ impl Watch {
         }
     }
 
-    /// Forgets what was told so far, and what is told right after it.
+    /// Forgets what was told so far.
     pub(super) fn forget(&self) {
         let mut buffer = [MaybeUninit::uninit(); 4096];
         let mut told = Reader::new(&self.0, &mut buffer);
-        if told.next().is_ok() {
-            let _ = poll(&mut [], Some(&TOGETHER));
-            while told.next().is_ok() {}
-        }
+        while told.next().is_ok() {}
     }
 }
 

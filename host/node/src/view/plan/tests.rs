@@ -23,6 +23,7 @@ fn told(plan: &Plan, root: &Path) -> Vec<(String, String)> {
         Item::Link(target) => format!("-> {}", target.display()),
         Item::Bind(bind) if bind.write => "write".to_owned(),
         Item::Bind(_) => "read".to_owned(),
+        Item::Empty(_) => "empty".to_owned(),
     };
     plan.iter().filter_map(|(path, item)| Some((below(path)?, words(item)))).collect()
 }
@@ -36,7 +37,7 @@ fn root() -> (tempfile::TempDir, PathBuf) {
 #[test]
 fn what_is_named_is_planned_where_it_is() {
     let (_held, root) = root();
-    for name in ["pool/deep", "vendor", "releases/1", "certificates"] {
+    for name in ["pool/deep", "pool/a/state/b", "vendor", "releases/1", "certificates"] {
         fs::create_dir_all(root.join(name)).unwrap();
     }
     for name in ["vendor/a.wasm", "releases/1/b.wasm", "certificates/ca.pem", "certificates/key.pem"] {
@@ -45,7 +46,7 @@ fn what_is_named_is_planned_where_it_is() {
     symlink("releases/1", root.join("present")).unwrap();
     symlink("../releases/1/b.wasm", root.join("vendor/b.wasm")).unwrap();
     let at = |name: &str, how| shown(&root.join(name), how);
-    let cases: [Case<'_>; 10] = [
+    let cases: [Case<'_>; 13] = [
         (vec![at("pool", Showing::Write)], &[("pool", "write")]),
         (vec![at("pool", Showing::Read), at("absent", Showing::Read)], &[("pool", "read")]),
         (vec![at("made/for/sockets", Showing::Own)], &[("made/for/sockets", "write")]),
@@ -62,6 +63,19 @@ fn what_is_named_is_planned_where_it_is() {
         // The operator's links, of directories and of files.
         (vec![at("present/b.wasm", Showing::Beside)], &[("present", "-> releases/1"), ("releases/1", "read")]),
         (vec![at("vendor/b.wasm", Showing::Beside)], &[("releases/1", "read"), ("vendor", "read")]),
+        // What is hidden, in a directory of its own, deep in another one, and where nothing can be written.
+        (
+            vec![at("pool", Showing::Own), at("pool/deep", Showing::Hidden)],
+            &[("pool", "write"), ("pool/deep", "empty")],
+        ),
+        (
+            vec![at("pool", Showing::Own), at("pool/a/state", Showing::Own), at("pool/a/state/b", Showing::Hidden)],
+            &[("pool", "write"), ("pool/a", "write"), ("pool/a/state", "write"), ("pool/a/state/b", "empty")],
+        ),
+        (
+            vec![at("releases", Showing::Read), at("releases/1", Showing::Hidden)],
+            &[("releases", "read"), ("releases/1", "empty")],
+        ),
     ];
     for (visible, expected) in cases {
         let told = told(&plan(&visible), &root);
