@@ -171,7 +171,7 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
     };
     let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, problems)).collect();
     unique(&backends, problems);
-    overlaps(&backends, problems);
+    overlaps(&host.state, &backends, problems);
     Config { host, backends, file: None }
 }
 

@@ -189,6 +189,28 @@ fn directories_that_overlap_are_refused_where_one_may_be_written() {
 }
 
 #[test]
+fn directories_around_the_hosts_state_are_refused() {
+    let here = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(here.path().join("lib/state/below")).unwrap();
+    std::os::unix::fs::symlink("lib", here.path().join("link")).unwrap();
+    let parse = |granted: &str| {
+        let root = here.path().display();
+        let text = format!(
+            "[host]\nstate = \"{root}/lib/state\"\n[[backend]]\nname = \"x\"\ncomponent = \"local\"\n\
+             csi = \"unix:///x\"\n[backend.grants]\ndirectories = [{{ host = \"{root}/{granted}\", guest = \"/a\" }}]\n"
+        );
+        Config::parse("test", &text)
+    };
+    for granted in ["lib", "lib/state", "lib/state/below", "link"] {
+        let said = parse(granted).unwrap_err().to_string();
+        assert!(said.contains("and the host's state in "), "{granted}: {said}");
+    }
+    for granted in ["lib/state-two", "lib/pool"] {
+        assert!(parse(granted).is_ok(), "{granted}");
+    }
+}
+
+#[test]
 fn volumes_are_mounted_below_named_directories() {
     let of = |line: &str| {
         let text = format!("[host]\n{line}\n[[backend]]\nname = \"x\"\ncomponent = \"local\"\ncsi = \"unix:///x\"\n");

@@ -157,7 +157,7 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         targets: targets((!args.targets.is_empty()).then(|| args.targets.clone()), "--targets", &mut problems),
     };
     let backends = vec![backend];
-    overlaps(&backends, &mut problems);
+    overlaps(&host.state, &backends, &mut problems);
     problems.into_result("command line", Config { host, backends, file: None })
 }
 

@@ -1,4 +1,4 @@
-//! Directories that are granted within each other. Who may write in the outer one can put something else in the place of
+//! Directories that are granted within each other, or around what is the host's own. Who may write in the outer one can put something else in the place of
 //! the inner one, so the two are not what the operator named.
 
 use std::path::{Path, PathBuf};
@@ -15,9 +15,9 @@ struct Granted<'a> {
     place: PathBuf,
 }
 
-/// Notes grants that lie within each other where one of them may be written. One directory that two backends share is
-/// not among them: that is what the operator wrote.
-pub fn overlaps(backends: &[BackendConfig], problems: &mut Problems) {
+/// Notes grants that lie within each other where one of them may be written, and those that hold the host's state
+/// directory or lie in it. One directory that two backends share is not among them: that is what the operator wrote.
+pub fn overlaps(state: &Path, backends: &[BackendConfig], problems: &mut Problems) {
     if !drill::stands(Defence::Grants) {
         return;
     }
@@ -26,6 +26,12 @@ pub fn overlaps(backends: &[BackendConfig], problems: &mut Problems) {
         .flat_map(|backend| backend.grants.directories.iter().map(|grant| (backend.name.as_str(), grant)))
         .map(|(backend, grant)| Granted { backend, grant, place: place(&grant.host) })
         .collect();
+    // Whoever has it has the state of all backends.
+    let own = place(state);
+    for one in granted.iter().filter(|one| own.starts_with(&one.place) || one.place.starts_with(&own)) {
+        let (one, state) = (named(one), state.display());
+        problems.add(format!("{one} and the host's state in {state} overlap: grant directories apart from it"));
+    }
     for (n, one) in granted.iter().enumerate() {
         for other in granted.iter().skip(n + 1).filter(|other| collide(one, other)) {
             let (one, other) = (named(one), named(other));
