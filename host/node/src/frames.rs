@@ -26,7 +26,18 @@ const MORE: u8 = 1;
 
 /// Sends one value. Blocks while the other side does not read.
 pub(super) fn send<T: Serialize>(socket: impl AsFd, value: &T) -> io::Result<()> {
-    let frame = serde_json::to_vec(value)?;
+    send_frame(socket, &serde_json::to_vec(value)?)
+}
+
+/// A frame of one value, of at most so many bytes. What is longer is not written to its end.
+pub(super) fn within<T: Serialize>(value: &T, most: usize) -> io::Result<Vec<u8>> {
+    let mut frame = Bounded { bytes: Vec::new(), most };
+    serde_json::to_writer(&mut frame, value)?;
+    Ok(frame.bytes)
+}
+
+/// Sends a frame. Blocks while the other side does not read.
+pub(super) fn send_frame(socket: impl AsFd, frame: &[u8]) -> io::Result<()> {
     let mut chunks = frame.chunks(PAYLOAD).peekable();
     while let Some(chunk) = chunks.next() {
         let mark = if chunks.peek().is_some() { MORE } else { LAST };
@@ -36,6 +47,26 @@ pub(super) fn send<T: Serialize>(socket: impl AsFd, value: &T) -> io::Result<()>
         rustix::io::retry_on_intr(|| rustix::net::send(socket.as_fd(), &packet, SendFlags::NOSIGNAL))?;
     }
     Ok(())
+}
+
+/// Bytes up to a bound.
+struct Bounded {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl io::Write for Bounded {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if bytes.len() > self.most - self.bytes.len() {
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, "longer than it may be"));
+        }
+        self.bytes.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 /// Receives one value; none at the end of the stream.

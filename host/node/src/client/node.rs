@@ -21,7 +21,7 @@ use super::requests::{recovery, rereading, unexpected};
 use crate::error::{ErrorCode, NodeError};
 use crate::frames;
 use crate::permissions::{Mandate, Permissions, PermissionsByName};
-use crate::protocol::{Answer, Numbered, RecoveryReport, Reply, Request};
+use crate::protocol::{Answer, Caller, Numbered, RecoveryReport, Reply, Request};
 
 /// How to start the helper. It gets its socket as its standard input: that one is handed over without ever being
 /// inheritable in this process, where other threads may start programs.
@@ -69,7 +69,7 @@ type Answered = Result<Answer, NodeError>;
 struct Connection {
     /// Tells this helper from those before it; process ids come again.
     serial: u64,
-    outgoing: mpsc::Sender<Numbered>,
+    outgoing: mpsc::Sender<Vec<u8>>,
     awaited: Arc<Mutex<Awaited>>,
     process: u32,
 }
@@ -81,6 +81,9 @@ struct Awaited {
     /// Why there will be no more replies.
     gone: Option<String>,
 }
+
+/// What a component says in a request, in bytes: paths, options and names.
+const LONGEST_WORDS: usize = 64 * 1024;
 
 static NEXT_ID: AtomicU64 = AtomicU64::new(1);
 static NEXT_HELPER: AtomicU64 = AtomicU64::new(1);
@@ -190,6 +193,18 @@ async fn received(receiver: oneshot::Receiver<Answered>) -> Answered {
     receiver.await.unwrap_or_else(|_| Err(NodeError::gone("its connection was replaced")))
 }
 
+/// The most bytes of a request: a little for what a component says, since the helper reads one request after the other and
+/// all backends wait for it, and room for what the client's call names.
+fn longest(request: &Request) -> usize {
+    /// In JSON a byte takes six at most.
+    const ESCAPED: usize = 6;
+    /// Of an entry of a list: its keys and quotes.
+    const AROUND: usize = 64;
+    let Caller { backend, call, volumes, paths } = &request.caller;
+    let named = volumes.iter().chain(paths.iter().map(|it| &it.path)).chain([backend, call]);
+    named.fold(LONGEST_WORDS, |sum, text| sum.saturating_add(text.len().saturating_mul(ESCAPED)).saturating_add(AROUND))
+}
+
 impl Connection {
     fn open(launch: &Launch) -> Result<Self, NodeError> {
         let failed = |errno| NodeError::system("making the node helper's socket", errno);
@@ -209,16 +224,24 @@ impl Connection {
     fn submit(&self, request: Request) -> oneshot::Receiver<Answered> {
         let (sender, receiver) = oneshot::channel();
         let id = NEXT_ID.fetch_add(1, Ordering::Relaxed);
+        let most = longest(&request);
+        let frame = frames::within(&Numbered { id, request }, most);
         let mut awaited = lock(&self.awaited);
         if let Some(why) = &awaited.gone {
             // The receiver is at hand, so this cannot fail.
             let _ = sender.send(Err(NodeError::gone(why)));
             return receiver;
         }
+        let Ok(frame) = frame else {
+            let message = "the words of a request for node work are too long: 64 KiB at most";
+            // As above.
+            let _ = sender.send(Err(NodeError::new(ErrorCode::Invalid, message)));
+            return receiver;
+        };
         awaited.replies.insert(id, sender);
         drop(awaited);
         // If the writer has ended, the reader is about to answer everything that is awaited.
-        let _ = self.outgoing.send(Numbered { id, request });
+        let _ = self.outgoing.send(frame);
         receiver
     }
 }
@@ -266,9 +289,9 @@ fn run(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NodeError
     started.map(drop).map_err(|error| NodeError::io("starting a thread", &error))
 }
 
-fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Numbered>) {
-    while let Ok(numbered) = queue.recv() {
-        if frames::send(socket, &numbered).is_err() {
+fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Vec<u8>>) {
+    while let Ok(frame) = queue.recv() {
+        if frames::send_frame(socket, &frame).is_err() {
             break;
         }
     }

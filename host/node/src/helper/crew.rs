@@ -6,6 +6,7 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use super::said;
 use super::schedule::Schedule;
 use super::turns::{Turn, Turns, VolumeKey};
 
@@ -69,6 +70,7 @@ impl Crew {
         let shared = Arc::new(Mutex::new(Some(job)));
         let (of_thread, name) = (Arc::clone(&shared), backend.to_owned());
         let work = move || {
+            said::work_for(&name);
             if let Some(job) = take(&of_thread) {
                 job(Started::Yes);
             }

@@ -12,7 +12,7 @@
 //!                                  '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of `system` how
+//! `system` and `ops` speak to the log through `said`; `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of `system` how
 //! paths are opened.
 
 pub(crate) mod book;
@@ -30,6 +30,7 @@ mod permits;
 mod proofs;
 pub(crate) mod recover;
 mod rules;
+mod said;
 pub(crate) mod schedule;
 mod serve;
 pub(crate) mod system;

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::harness::{Site, call, code, is_root, kill, launch, wait};
-use crate::{ErrorCode, Mandate, Node, PathRole};
+use crate::{Access, BindSource, Caller, ErrorCode, Mandate, Node, PathRole};
 
 #[test]
 fn a_dead_helper_answers_gone_and_the_next_one_knows_the_grants() {
@@ -45,6 +45,27 @@ fn a_state_directory_that_cannot_be_used_is_said_in_words() {
     let error = wait(node.load()).unwrap_err();
     assert_eq!(error.code, ErrorCode::Gone);
     assert!(error.message.contains("missing"), "{}", error.message);
+}
+
+/// What ended the helper would end the node work of all backends.
+#[test]
+fn a_request_that_is_too_long_is_refused_and_the_helper_lives() {
+    let site = Site::new();
+    let caller = call("c", &[]);
+    // In JSON six times as long, and more than any frame may be.
+    let text = "\u{1}".repeat(11 << 20);
+    assert_eq!(code(wait(site.node.attach_image(&caller, "v", &text, Access::ReadOnly))), ErrorCode::Invalid);
+    assert_eq!(code(wait(site.node.detach_image(&caller, &text))), ErrorCode::Invalid);
+    assert_eq!(
+        code(wait(site.node.bind(&caller, "v", BindSource::Granted(text), "/t", Access::ReadOnly))),
+        ErrorCode::Invalid
+    );
+    assert_eq!(wait(site.node.list_entries(&caller, None)).unwrap(), vec![]);
+    assert!(!site.node.is_closed());
+    // What the client's call names does not count.
+    let volumes: Vec<_> = (0..2_000).map(|n| format!("{n:0100}")).collect();
+    let caller = Caller { volumes, ..caller };
+    assert_eq!(wait(site.node.list_entries(&caller, None)).unwrap(), vec![]);
 }
 
 #[test]

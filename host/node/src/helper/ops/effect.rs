@@ -4,11 +4,11 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::{Entry, Mark, Stage};
+use super::super::said::say;
 use super::super::system::paths::{Place, Shape};
 use super::super::system::table::MountTable;
 use super::undo::undo;
 use crate::error::{ErrorCode, NodeError};
-use crate::process::log;
 use crate::protocol::EntryKind;
 
 /// Writes the entry down, makes the effect and confirms it. After an error nothing is left of it;
@@ -31,7 +31,7 @@ pub(crate) fn carry_out(
     let Err(error) = made else { return Ok(entry) };
     entry.stage = Stage::Intended;
     if let Err(undoing) = undo(scope.engine, &entry) {
-        log(&format!("undoing what failed at {}: {undoing}", entry.path));
+        say(&format!("undoing what failed at {}: {undoing}", entry.path));
     }
     Err(error)
 }

@@ -10,10 +10,10 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::Entry;
+use super::super::said::say;
 use super::super::system::loops;
 use super::super::system::programs::run_without_rights;
 use crate::error::NodeError;
-use crate::process::log;
 use crate::protocol::Access;
 
 /// Where the superblock of ext4 begins, and the parts of it that tell its size and whether it is whole.
@@ -59,7 +59,7 @@ pub(crate) fn before_mount(
         }
         Need::Repair => {
             let _place = scope.heavy();
-            log(&format!("the ext4 on {name} was left half-written, or has found errors in itself; checking it"));
+            say(&format!("the ext4 on {name} was left half-written, or has found errors in itself; checking it"));
             grow(name)?;
         }
     }

@@ -1,6 +1,6 @@
 //! Running the distribution's file-system programs.
 //!
-//! No shell, a fixed environment, no input, a time limit, and they die with the thread that runs
+//! No shell, a fixed environment, no input, limits on time and memory, and they die with the thread that runs
 //! them. What they print goes to the log in part and never into an error, because it is not ours to vouch
 //! for. It must not be used for what a system call does.
 
@@ -16,11 +16,11 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
-use rustix::process::{Pid, PidfdFlags, Signal};
+use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
+use super::super::said::say;
 use crate::error::{ErrorCode, NodeError};
-use crate::process::log;
 
 /// A check of a large file system takes minutes.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
@@ -31,6 +31,9 @@ const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
 };
 /// The kernel's highest niceness.
 const LEAST_PRIORITY: i32 = 19;
+/// What a program may map, in bytes. Images say how much their file systems need, and backends write images: what is
+/// made of them may not leave the machine without memory. A check of 16 TiB takes a quarter of it.
+const MOST_MEMORY: u64 = 2 << 30;
 const MOST_OUTPUT: usize = 64 * 1024;
 const MOST_LOGGED: usize = 2_000;
 /// For a helper that was started without one.
@@ -55,11 +58,16 @@ impl Outcome {
             Some(status) => format!("ended with status {status}"),
             None => "was killed by a signal".to_owned(),
         };
-        let words: String = self.output.chars().take(MOST_LOGGED).collect();
-        log(&format!("{} {end}: {}", self.program, words.replace('\n', " | ")));
+        say(&format!("{} {end}: {}", self.program, in_a_line(&self.output)));
         let message = format!("{} {end}; the log has what it said", self.program);
         Err(NodeError::new(ErrorCode::Failed, message))
     }
+}
+
+/// A program's words; some are those of an image.
+fn in_a_line(output: &str) -> String {
+    let one = |c: char| if c.is_control() { ' ' } else { c };
+    output.replace('\n', " | ").chars().take(MOST_LOGGED).map(one).collect()
 }
 
 /// What a program may do.
@@ -147,6 +155,7 @@ fn bound(command: &mut Command, rights: Rights) {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::process::setpriority_process(None, LEAST_PRIORITY)?;
+            setrlimit(Resource::As, Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) })?;
             if rights == Rights::None {
                 // With the first, the program of a root's process does not get back what the second gives up.
                 rustix::thread::set_no_new_privs(true)?;
