@@ -5,6 +5,9 @@
 
 use rustix::io::Errno;
 
+/// The most characters of a path that are shown: what a component calls a path may be megabytes long.
+const SHOWN: usize = 512;
+
 /// What a refusal means to the component; one to one the contract's codes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum FileErrorCode {
@@ -48,9 +51,9 @@ impl FileError {
         Self { code, message: message.into() }
     }
 
-    /// A refusal that concerns `path`, which is escaped because the guest chose it.
+    /// A refusal that concerns `path`, which is escaped and cut because the guest chose it.
     pub(super) fn at(code: FileErrorCode, path: &str, words: &str) -> Self {
-        Self::new(code, format!("{}: {words}", path.escape_debug()))
+        Self::new(code, format!("{}: {words}", shown(path)))
     }
 
     /// What the system answered while `doing` something to `path`.
@@ -77,6 +80,14 @@ impl FileError {
     }
 }
 
+/// A path as it stands in a message.
+pub(super) fn shown(path: &str) -> String {
+    let mut rest = path.chars();
+    let mut text: String = rest.by_ref().take(SHOWN).flat_map(char::escape_debug).collect();
+    text.extend(rest.next().map(|_| '…'));
+    text
+}
+
 fn words_of(errno: Errno) -> String {
     std::io::Error::from(errno).to_string()
 }
@@ -90,5 +101,18 @@ fn code_of(errno: Errno) -> FileErrorCode {
         Errno::BUSY | Errno::TXTBSY | Errno::AGAIN => FileErrorCode::Busy,
         Errno::OPNOTSUPP | Errno::NOSYS | Errno::NOTTY | Errno::FBIG | Errno::XDEV => FileErrorCode::Unsupported,
         _ => FileErrorCode::Failed,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_escaped_and_cut() {
+        let said = |path: &str| FileError::at(FileErrorCode::Invalid, path, "no path").message;
+        assert_eq!(said("/a\nb"), "/a\\nb: no path");
+        assert_eq!(said(&"x".repeat(SHOWN)), format!("{}: no path", "x".repeat(SHOWN)));
+        assert_eq!(said(&"\n".repeat(10_000_000)), format!("{}…: no path", "\\n".repeat(SHOWN)));
     }
 }

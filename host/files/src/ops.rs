@@ -5,7 +5,7 @@
 
 use super::{
     directories::{Access, Directories},
-    error::{FileError, FileErrorCode},
+    error::{FileError, FileErrorCode, shown},
     extents::Extent,
     fiemap::unmapped_bytes,
     place::{Intent, Place, open_beneath, size_of, stat},
@@ -59,7 +59,7 @@ fn unnamed(place: &Place) -> Result<File, FileError> {
 fn refusal_of_sharing(errno: Errno, source: &str, target: &str) -> FileError {
     match errno {
         Errno::OPNOTSUPP | Errno::XDEV | Errno::INVAL | Errno::NOTTY | Errno::NOSYS => {
-            let words = format!("this file system cannot share its blocks with {}", target.escape_debug());
+            let words = format!("this file system cannot share its blocks with {}", shown(target));
             FileError::at(FileErrorCode::Unsupported, source, &words)
         }
         other => FileError::system(other, "share the blocks of", source),

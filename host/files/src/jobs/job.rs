@@ -7,10 +7,13 @@ use crate::{
     extents::Extent,
 };
 use serde::Serialize;
-use std::{fmt, time::Duration};
+use sha2::{Digest, Sha256};
+use std::{fmt, io, sync::Arc, time::Duration};
 
 /// The most ranges of one copy job: 1 MiB of them.
 const MOST_RANGES: usize = 65_536;
+/// The longest text of a job, in bytes: as long as a path can be. A job is kept while it waits.
+const LONGEST_TEXT: usize = 4_095;
 
 /// Copies `ranges` of `source` (none: all of it) to the same offsets of `target`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -129,8 +132,27 @@ impl Job {
                 let words = format!("{} ranges; a copy job takes {MOST_RANGES} at most", copy.ranges.len());
                 Err(FileError::new(FileErrorCode::Limit, words))
             }
+            _ if self.texts().into_iter().any(|text| text.len() > LONGEST_TEXT) => {
+                let words = format!("a path or a word of a job is longer than {LONGEST_TEXT} bytes");
+                Err(FileError::new(FileErrorCode::Invalid, words))
+            }
             Self::Copy(_) | Self::MakeFileSystem(_) => Ok(()),
         }
+    }
+
+    fn texts(&self) -> [&str; 3] {
+        match self {
+            Self::Copy(copy) => [&copy.source, &copy.target, ""],
+            Self::MakeFileSystem(make) => [&make.image, &make.file_system, make.label.as_deref().unwrap_or_default()],
+        }
+    }
+
+    /// The hash of what it is to do, by which it is known when it has ended, and after a restart.
+    pub(super) fn description(&self) -> Result<Arc<str>, FileError> {
+        let mut text = HashWriter(Sha256::new());
+        serde_json::to_writer(&mut text, self)
+            .map_err(|e| FileError::new(FileErrorCode::Failed, format!("the job cannot be written down: {e}")))?;
+        Ok(hex::encode(text.0.finalize()).into())
     }
 
     /// The file that it changes.
@@ -139,5 +161,19 @@ impl Job {
             Self::Copy(copy) => &copy.target,
             Self::MakeFileSystem(make) => &make.image,
         }
+    }
+}
+
+/// Hashes what is written to it, so that a description of a megabyte is never in memory.
+struct HashWriter(Sha256);
+
+impl io::Write for HashWriter {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }

@@ -139,6 +139,7 @@ impl Jobs {
         let task = Task {
             key: key.to_owned(),
             serial: 0,
+            description: job.description()?,
             job: Arc::new(job),
             directories: Arc::clone(directories),
             stop: Arc::new(Stop::new()?),

@@ -16,7 +16,6 @@ use crate::{
     error::{FileError, FileErrorCode},
     granted::Granted,
 };
-use sha2::{Digest, Sha256};
 use std::{
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, PoisonError},
@@ -49,7 +48,7 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
     let work = Work {
         directories: &task.directories,
         key: &key,
-        job: &description(&task.job)?,
+        job: &task.description,
         stop: &task.stop,
         progress: &task.progress,
         programs: &shared.programs,
@@ -70,13 +69,6 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
         undo(&work, &grant, error);
     }
     result
-}
-
-/// The hash of what a job is to do, to recognise it after a restart.
-fn description(job: &Job) -> Result<String, FileError> {
-    let text = serde_json::to_vec(job)
-        .map_err(|e| FileError::new(FileErrorCode::Failed, format!("the job cannot be written down: {e}")))?;
-    Ok(hex::encode(Sha256::digest(&text)))
 }
 
 /// A failed job leaves nothing; one that was stopped leaves all, to go on there or to be cancelled,

@@ -23,6 +23,8 @@ pub(super) struct Task {
     /// Tells this run from others of the same key.
     pub(super) serial: u64,
     pub(super) job: Arc<Job>,
+    /// The job's hash.
+    pub(super) description: Arc<str>,
     pub(super) directories: Arc<Directories>,
     pub(super) stop: Arc<Stop>,
     pub(super) progress: Arc<Progress>,
@@ -32,7 +34,7 @@ pub(super) struct Task {
 
 #[derive(Debug)]
 enum Phase {
-    Waiting,
+    Waiting(Task),
     Running,
     Ended { result: Result<JobResult, FileError>, told: Told },
 }
@@ -46,7 +48,11 @@ enum Told {
 
 #[derive(Debug)]
 struct Entry {
-    task: Task,
+    serial: u64,
+    /// What it does, by its hash: a thousand jobs are remembered, each of which may have been a megabyte.
+    description: Arc<str>,
+    stop: Arc<Stop>,
+    progress: Arc<Progress>,
     origin: Origin,
     phase: Phase,
 }
@@ -91,7 +97,7 @@ impl Table {
         limits: &JobLimits,
     ) -> Result<Submitted, FileError> {
         self.check_open(&task.key)?;
-        if let Some(serial) = self.find(&task.key, &task.job)? {
+        if let Some(serial) = self.find(&task.key, &task.description)? {
             return Ok(Submitted::Known { serial });
         }
         let starts = self.running < limits.running;
@@ -102,13 +108,21 @@ impl Table {
         self.serial += 1;
         task.serial = self.serial;
         let (key, serial) = (task.key.clone(), task.serial);
-        let phase = if starts { Phase::Running } else { Phase::Waiting };
-        let entry = Entry { task: task.clone(), origin: origin.take().unwrap_or_default(), phase };
-        self.entries.insert(key.clone(), entry);
+        let mut entry = Entry {
+            serial,
+            description: Arc::clone(&task.description),
+            stop: Arc::clone(&task.stop),
+            progress: Arc::clone(&task.progress),
+            origin: origin.take().unwrap_or_default(),
+            phase: Phase::Running,
+        };
         if starts {
+            self.entries.insert(key, entry);
             self.running += 1;
             return Ok(Submitted::Start(task));
         }
+        entry.phase = Phase::Waiting(task);
+        self.entries.insert(key.clone(), entry);
         self.waiting.push_back(key);
         Ok(Submitted::Known { serial })
     }
@@ -123,29 +137,29 @@ impl Table {
         Ok(())
     }
 
-    /// The run that a key stands for, if it still counts for `job`. A failure counts until it has
+    /// The run that a key stands for, if it still counts for a job of this hash. A failure counts until it has
     /// been told once, or nobody would learn of it.
-    fn find(&self, key: &str, job: &Job) -> Result<Option<u64>, FileError> {
+    fn find(&self, key: &str, description: &str) -> Result<Option<u64>, FileError> {
         let Some(entry) = self.entries.get(key) else {
             return Ok(None);
         };
-        let same = *entry.task.job == *job;
+        let same = *entry.description == *description;
         match &entry.phase {
-            Phase::Waiting | Phase::Running if !same => {
+            Phase::Waiting(_) | Phase::Running if !same => {
                 Err(FileError::new(FileErrorCode::Busy, "the job with this key is doing something else"))
             }
             Phase::Ended { result: Err(_), told: Told::Yes } => Ok(None),
             Phase::Ended { .. } if !same => Ok(None),
-            Phase::Waiting | Phase::Running | Phase::Ended { .. } => Ok(Some(entry.task.serial)),
+            Phase::Waiting(_) | Phase::Running | Phase::Ended { .. } => Ok(Some(entry.serial)),
         }
     }
 
     /// How far a run is; none: it was cancelled. Telling a failure is remembered.
     pub(super) fn tell(&mut self, key: &str, serial: u64) -> Option<JobState> {
-        let entry = self.entries.get_mut(key).filter(|entry| entry.task.serial == serial)?;
+        let entry = self.entries.get_mut(key).filter(|entry| entry.serial == serial)?;
         match &mut entry.phase {
-            Phase::Waiting | Phase::Running => {
-                let (done_bytes, total_bytes) = entry.task.progress.read();
+            Phase::Waiting(_) | Phase::Running => {
+                let (done_bytes, total_bytes) = entry.progress.read();
                 Some(JobState::Running(JobProgress { done_bytes, total_bytes }))
             }
             Phase::Ended { result, told } => {
@@ -157,7 +171,7 @@ impl Table {
 
     /// Whether a run is still waiting or running.
     pub(super) fn is_under_way(&self, key: &str, serial: u64) -> bool {
-        let entry = self.entries.get(key).filter(|entry| entry.task.serial == serial);
+        let entry = self.entries.get(key).filter(|entry| entry.serial == serial);
         entry.is_some_and(|entry| !matches!(entry.phase, Phase::Ended { .. }))
     }
 
@@ -179,7 +193,7 @@ impl Table {
             self.entries.remove(key);
         } else if let Some(entry) = self.entries.get_mut(key) {
             entry.phase = Phase::Ended { result, told: Told::NotYet };
-            self.ended.push_back((key.to_owned(), entry.task.serial));
+            self.ended.push_back((key.to_owned(), entry.serial));
         }
         self.forget(limits.remembered);
         self.next(limits)
@@ -190,7 +204,7 @@ impl Table {
             let Some((key, serial)) = self.ended.pop_front() else {
                 return;
             };
-            let same = |entry: &Entry| entry.task.serial == serial;
+            let same = |entry: &Entry| entry.serial == serial;
             if self.entries.get(&key).is_some_and(same) {
                 self.entries.remove(&key);
             }
@@ -202,9 +216,17 @@ impl Table {
             return None;
         }
         let entry = self.entries.get_mut(&self.waiting.pop_front()?)?;
-        entry.phase = Phase::Running;
-        self.running += 1;
-        Some(entry.task.clone())
+        match std::mem::replace(&mut entry.phase, Phase::Running) {
+            Phase::Waiting(task) => {
+                self.running += 1;
+                Some(task)
+            }
+            // It cannot be: what waits has not begun.
+            begun => {
+                entry.phase = begun;
+                None
+            }
+        }
     }
 
     /// Begins to cancel a key: until [`Self::cancelled`] no job of this key can start.
@@ -216,7 +238,7 @@ impl Table {
             return Ok(Cancelled::Gone(None));
         };
         if matches!(entry.phase, Phase::Running) {
-            entry.task.stop.request(Why::Cancelled);
+            entry.stop.request(Why::Cancelled);
             return Ok(Cancelled::Stopping);
         }
         self.waiting.retain(|waiting| waiting != key);
@@ -238,7 +260,7 @@ impl Table {
     pub(super) fn drain(&mut self) -> Vec<Origin> {
         self.draining = true;
         for entry in self.entries.values().filter(|entry| matches!(entry.phase, Phase::Running)) {
-            entry.task.stop.request(Why::Draining);
+            entry.stop.request(Why::Draining);
         }
         let waiting = std::mem::take(&mut self.waiting);
         waiting.into_iter().filter_map(|key| self.entries.remove(&key)).map(|entry| entry.origin).collect()

@@ -217,3 +217,15 @@ fn an_image_that_another_host_is_working_on_is_busy_and_left_alone() {
     gate.let_one_end("good");
     done(&files, "key", job);
 }
+
+/// Where files may be so long, it costs a backend nothing, and mkfs would take gigabytes for the descriptions of its groups.
+#[test]
+fn an_image_of_petabytes_takes_no_more_memory_than_a_program_may() {
+    let Some(pool) = Pool::on("tmpfs", 64) else { return };
+    File::create(pool.host("image")).unwrap().set_len(4 << 50).unwrap();
+    let error = failed(&pool.files(), "key", make("image", "ext4", None));
+    assert_eq!(error.code, FileErrorCode::Failed);
+    assert!(error.message.contains("Memory allocation failed"), "{}", error.message);
+    image(&pool, "other");
+    done(&pool.files(), "other", make("other", "ext4", None));
+}

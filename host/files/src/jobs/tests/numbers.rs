@@ -215,3 +215,17 @@ fn backends_that_share_a_directory_do_not_share_keys() {
     pool.files().cancel_job("key").unwrap();
     assert_eq!(pool.left().len(), 0);
 }
+
+/// A thousand jobs are remembered, whatever they were: each could hold megabytes.
+#[test]
+fn a_job_with_a_text_longer_than_a_path_is_refused_and_not_remembered() {
+    let pool = Pool::plain();
+    let files = pool.files();
+    let long = "x".repeat(4_096);
+    let jobs = [make("image", "ext4", Some(&long)), make("image", &long, None), copy(&long, "target", &[])];
+    for (number, job) in jobs.into_iter().enumerate() {
+        let refused = files.run_job(&number.to_string(), job, LONG, Origin::default()).unwrap_err();
+        assert_eq!(refused.code, FileErrorCode::Invalid);
+        assert!(refused.message.len() < 4_096, "{}", refused.message);
+    }
+}
