@@ -1,6 +1,8 @@
 //! What a generation says of itself, gathered once at load. Identity and capability calls are
 //! answered from here and never enter the component. Owns checking what was said.
 
+mod bounds;
+
 use std::collections::BTreeSet;
 
 use drivebay_contract::bindings::drivebay::backend::types::Topology as WitTopology;
@@ -83,6 +85,7 @@ impl Facts {
     /// # Errors
     /// The first rule it breaks, or all required grants that are missing.
     pub fn new(said: Description, exports: BTreeSet<Interface>, given: Given<'_>) -> Result<Self, FactError> {
+        bounds::description(&said)?;
         name(&said.name)?;
         let version = &said.vendor_version;
         if version.is_empty() || version.len() > 128 || tame(version, 128) != *version {
@@ -125,6 +128,7 @@ impl Facts {
     /// # Errors
     /// When it has no id and none is configured, or breaks a rule.
     pub fn with_node(mut self, said: NodeDescription, given: Given<'_>) -> Result<Self, FactError> {
+        bounds::topology(said.accessible_topology.as_ref())?;
         let id = said
             .node_id
             .or_else(|| given.node_id.map(ToOwned::to_owned))

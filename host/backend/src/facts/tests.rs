@@ -45,3 +45,33 @@ fn a_version_is_a_word() {
     let longest = Description { vendor_version: "1".repeat(128), ..description(Vec::new(), "") };
     assert!(Facts::new(longest, BTreeSet::new(), Given { grants: &Grants::default(), node_id: None }).is_ok());
 }
+
+/// Each unknown feature is a line of the log, the manifest is a part of an answer, and all of it is kept.
+#[test]
+fn what_it_says_of_itself_is_bounded() {
+    let of = |change: fn(&mut Description)| {
+        let mut said = description(Vec::new(), "");
+        change(&mut said);
+        said
+    };
+    let words = |bytes: usize| vec![("k".to_owned(), "v".repeat(bytes - 1))];
+    let long = || Grant::Http("x".repeat(5_000));
+    let cases = [
+        (of(|said| said.features = vec!["x".to_owned(); 100_000]), "100000 features; at most 64"),
+        (description(vec![Grant::Node; 65], ""), "65 wants; at most 64"),
+        (description(vec![long()], ""), "5000 bytes of a want; at most 4096"),
+        (Description { manifest: words(5_000), ..description(Vec::new(), "") }, "5000 bytes of manifest; at most 4096"),
+    ];
+    for (said, expected) in cases {
+        let refused = refused(said);
+        assert!(refused.contains(expected), "{refused}");
+    }
+    let most = Description { manifest: words(4_096), ..of(|said| said.features = vec!["x".to_owned(); 64]) };
+    let given = Given { grants: &Grants::default(), node_id: Some("n") };
+    let facts = Facts::new(most, BTreeSet::new(), given).unwrap();
+    let node =
+        |bytes| NodeDescription { node_id: None, max_volumes_per_node: 0, accessible_topology: Some(words(bytes)) };
+    assert!(facts.clone().with_node(node(4_096), given).is_ok());
+    let refused = facts.with_node(node(5_000), given).unwrap_err().to_string();
+    assert!(refused.contains("5000 bytes of accessible-topology"), "{refused}");
+}
