@@ -222,7 +222,8 @@ impl Generation {
     pub(super) fn retire(&self) {
         self.calls.close();
         self.retired.store(true, Ordering::Relaxed);
-        self.idle.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        let idle = std::mem::take(&mut *self.idle.lock().unwrap_or_else(PoisonError::into_inner));
+        self.around.lane.let_go(idle);
     }
 
     /// Resolves when it is retired and no call holds it.
@@ -274,7 +275,13 @@ impl Generation {
         let now = Instant::now();
         let mut pool = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
         // The last one given back is the warmest; the first ones are the oldest.
-        pool.retain(|live| now.saturating_duration_since(live.idle_since) < idle);
-        pool.pop()
+        let is_old = |live: &mut Live| now.saturating_duration_since(live.idle_since) >= idle;
+        let old: Vec<_> = pool.extract_if(.., is_old).collect();
+        let warmest = pool.pop();
+        drop(pool);
+        if !old.is_empty() {
+            self.around.lane.let_go(old);
+        }
+        warmest
     }
 }

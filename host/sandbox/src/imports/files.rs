@@ -76,6 +76,9 @@ impl Host for HostState {
         offset: u64,
         limit: u32,
     ) -> Answer<DifferencePage> {
+        // However little the call has computed so far: one page reads hundreds of megabytes, or the maps of two files.
+        self.waiting.lane.enter().await?;
+        self.waiting.meter.place().turn_of_kernel(&self.waiting.lane).await;
         let got = self.files(move |files| files.list_differences(&base, &target, offset, limit)).await?;
         Ok(got.map(|found| DifferencePage {
             extents: extents(&found.page.extents),

@@ -69,6 +69,13 @@ impl Lane {
         Enter::new(self)
     }
 
+    /// Drops something on a thread of the lane: what it closes may be a server's, and wait for it.
+    pub fn let_go(&self, what: impl Send + 'static) {
+        if let Some(threads) = &self.threads {
+            drop(threads.spawn_blocking(move || drop(what)));
+        }
+    }
+
     /// Whether calls of this backend wait for each other to compute: another one had better begin on the lane.
     fn is_crowded(&self) -> bool {
         self.long.available_permits() == 0

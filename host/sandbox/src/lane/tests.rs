@@ -74,6 +74,20 @@ async fn a_panic_on_the_lane_is_one_of_whoever_waits() {
 }
 
 #[tokio::test]
+async fn what_is_let_go_is_dropped_on_the_lane() {
+    struct Told(Option<tokio::sync::oneshot::Sender<ThreadId>>);
+    impl Drop for Told {
+        fn drop(&mut self) {
+            self.0.take().unwrap().send(here()).unwrap();
+        }
+    }
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let lane = Lane::new("b");
+    lane.let_go(Told(Some(tell)));
+    assert_ne!(told.await.unwrap(), here());
+}
+
+#[tokio::test]
 async fn a_call_that_hangs_delays_no_other() {
     let lane = Lane::new("hangs");
     let (until, tasks) = (Arc::new(Barrier::new(9)), TaskTracker::new());
