@@ -4,12 +4,13 @@
 use std::fs;
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use rustix::process::Signal;
 
 use crate::node::below;
 use crate::support::shelf::{Shelf, stamped, version};
-use crate::support::{Guest, Node, Options, Pool, TestHost};
+use crate::support::{Guest, Node, Options, PATIENCE, Pool, TestHost, wasm};
 
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
@@ -142,4 +143,49 @@ async fn sockets_lie_where_the_operator_says_through_links_and_in_new_directorie
         std::os::unix::net::UnixStream::connect(socket).unwrap();
     }
     assert!(place.path().join("real/a.sock").exists());
+}
+
+/// As in a container that may not mount.
+#[tokio::test]
+async fn a_host_that_may_not_mount_says_so_and_serves() {
+    if !is_root() {
+        return;
+    }
+    let prefix = ["setpriv", "--bounding-set", "-sys_admin", "--"].map(str::to_owned).to_vec();
+    let host = TestHost::start(Guest::TESTER, Options::default().started_by(prefix)).await;
+    let line = host.log.wait("mounts: the system's", 1).await;
+    assert!(line.text.contains("this process has no CAP_SYS_ADMIN"), "{}", line.text);
+    let told: serde_json::Value = serde_json::from_str(&host.told(&["status", "--json"]).await).unwrap();
+    let mounts = told["confinement"]["mounts"].as_str().unwrap();
+    assert_eq!(mounts, "the system's: this process has no CAP_SYS_ADMIN");
+    assert_eq!(namespace(host.process()), namespace(std::process::id()));
+    host.create(&["v"]).await;
+}
+
+/// What is compiled is a vendor's, and whoever compiles it parses it.
+#[tokio::test]
+async fn what_compiles_sees_what_the_host_sees() {
+    if !is_root() {
+        return;
+    }
+    let host = TestHost::tester().await;
+    let slow = stamped(Guest::TESTER, &[("version", &version(8))]);
+    let slow = Shelf::with(&wasm::with_modules(&slow, &[wasm::additions(200_000)]));
+    let file = slow.file();
+    let arguments = ["reload", "under-test", "--wait", "--component", file.to_str().unwrap()];
+    let looked = async {
+        let begin = Instant::now();
+        loop {
+            // It may have ended between two looks.
+            let found = below(host.process(), "compile-component");
+            if let Some(seen) = found.and_then(|process| fs::read_link(format!("/proc/{process}/ns/mnt")).ok()) {
+                return seen;
+            }
+            assert!(begin.elapsed() < PATIENCE, "it is compiled");
+            tokio::task::yield_now().await;
+        }
+    };
+    let (_, seen) = tokio::join!(host.told(&arguments), looked);
+    assert_eq!(seen, namespace(host.process()));
+    assert_ne!(seen, namespace(std::process::id()));
 }
