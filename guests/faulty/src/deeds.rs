@@ -73,6 +73,7 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "timers" => floods::timers(),
         "random" => floods::random_bytes(number),
         "jobs" => return labour::jobs(number),
+        "job-words" => return labour::job_words(number),
         "read" => return paths::read(rest),
         "write" => return got(rest, std::fs::write(rest, b"escaped")),
         "hard-link" => return paths::hard_link(rest),

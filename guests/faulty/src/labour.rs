@@ -17,6 +17,17 @@ pub(crate) fn jobs(count: u64) -> Result<()> {
     Err(Error::internal(format!("escaped: {count} jobs run")))
 }
 
+/// Jobs that fail at once, each with a word of megabytes: ended jobs are remembered, so that their failure can be told.
+pub(crate) fn job_words(count: u64) -> Result<()> {
+    let word = "x".repeat(3 << 20);
+    for n in 0..count {
+        if let Err(error) = files::run_job(&format!("word {n}"), &Job::format("/data/file", &word), 1_000) {
+            return Err(Error::permission_denied(format!("kept in: after {n} jobs: {}", error.message)));
+        }
+    }
+    Err(Error::internal(format!("escaped: {count} jobs are remembered")))
+}
+
 /// The two paths of the call, and what else the deed names.
 pub(crate) struct Work<'a> {
     pub(crate) volume: &'a str,

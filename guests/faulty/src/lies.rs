@@ -45,6 +45,12 @@ pub(crate) fn entry(id: String) -> VolumeEntry {
     VolumeEntry { volume: Volume::new(id, 1 << 30), status }
 }
 
+/// Abilities that nobody has heard of.
+pub(crate) fn features(deed: &str) -> Vec<String> {
+    let count = if deed == "many-features" { 50_000 } else { 0 };
+    (0..count).map(|n| format!("feature-{n}")).collect()
+}
+
 /// More work than anybody has, all of it due, and none of it on an object.
 pub(crate) fn works() -> Vec<Work> {
     (0..50_000).map(|n| Work { id: format!("work-{n}"), objects: Vec::new(), due: Instant::now() }).collect()

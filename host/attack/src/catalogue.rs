@@ -71,6 +71,8 @@ attacks! {
         Does("create", "clock") => Create, Fails(DeadlineExceeded, CPU);
     "many-works" "50,000 works that are due" "contract"
         Does("due", "many-works") => Nothing, Logged("at most 1000 are allowed");
+    "features" "50,000 features that nobody knows, in describe: each a line of the log" "contract"
+        Does("describe", "many-features") => Nothing, Logged("features; at most 64 are allowed");
     "sleep" "an hour of sleep in a change" "change-time"
         Does("create", "sleep") => Create, Fails(DeadlineExceeded, TOO_LONG);
     "sleep-list" "an hour of sleep in a read" "read-time"
@@ -199,6 +201,8 @@ attacks! {
         Does("create", "handles buckets") => Create, Fails(Unavailable, "more handles");
     "jobs" "a job of the host after the other, none waited for" "jobs"
         Does("create", "jobs 12") => Create, Copies(4);
+    "job-words" "200 jobs that fail and are remembered, each with a word of 3 MiB" "words"
+        Does("create", "job-words 200") => Create, Fails(PermissionDenied, "kept in");
     "dots" "a path out of the grant" "grants"
         Does("create", "read /data/../secret") => Create, KeptIn;
     "absolute" "an absolute path of the host" "grants"

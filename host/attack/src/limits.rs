@@ -51,6 +51,7 @@ const FIXED: &[(&str, &str)] = &[
     ("conversion", "an answer that the protocol has no words for cannot be passed on"),
     ("links", "links that lead out of a grant are never followed, whatever is granted"),
     ("kinds", "a guest opens regular files and directories: the host waits for nobody at a FIFO, whatever is granted"),
+    ("words", "the host keeps no word of a job, and hands none to the helper, that is longer than a path can be"),
     ("mounts", "the helper refuses what is not of the call or of the backend; it is root's, and has no switch"),
     ("thaw", "the helper ends every freeze after 30 s; it is root's, and has no switch"),
     ("form", "a request that is written for somebody else cannot be made from the parts that a guest can set"),
