@@ -22,7 +22,7 @@ use serde::{Deserialize, Serialize};
 /// How long between two looks at a rebuild that another call is at.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So many looks before the client is asked to repeat its request.
+/// How often to look before the client is asked to repeat its request.
 const LOOKS: u32 = 20;
 
 /// Names the host whose index is complete: the one that makes and deletes volumes.

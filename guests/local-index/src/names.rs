@@ -9,7 +9,7 @@ use local_pool::{Draft, Progress, Section, ids};
 
 use super::Index;
 
-/// So many records are read from the index at a time.
+/// Records read from the index at a time.
 const CHUNK: usize = 1_000;
 
 /// Marks of the names that objects in the index have, in order.

@@ -15,7 +15,7 @@ use super::keys;
 /// same tick of its clock; in nanoseconds.
 const TICK: u128 = 2_000_000_000;
 
-/// So many placed volumes are looked at in one go.
+/// Entries of the state read at a time.
 const CHUNK: usize = 500;
 
 impl Index<'_> {

@@ -14,7 +14,7 @@ use super::Index;
 use super::keys;
 use super::names::KnownNames;
 
-/// So many keys are changed with one commit; records are small, so it stays far below its limit.
+/// Keys changed with one commit; records are small, so it stays far below its limit.
 const CHUNK: usize = 200;
 
 /// How far a rebuild has come: the next folder to read.

@@ -29,7 +29,7 @@ pub const FORMAT: u32 = 1;
 /// How a text of that number begins.
 const CURRENT: &[u8] = br#"{"format":1,"#;
 
-/// Why a text in the pool is of no use.
+/// Why a record cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Unreadable {
     /// It is not what was written there.

@@ -25,7 +25,7 @@ const HURRIED: &str = "hurried";
 /// How long between two looks at the peer's bell.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// So many looks a step takes: short enough that nobody waits for its end.
+/// Looks of one step: few enough that nobody waits for its end.
 const LOOKS: u32 = 32;
 
 /// What has been heard of the peer's ringing.

@@ -12,7 +12,7 @@ use crate::record::{Kind, Mark, ReplicationRecord, Sending};
 use crate::standing::{base_for, unanswered};
 use crate::wire::RoleText;
 
-/// So many extents are asked for at a time.
+/// Extents asked for at a time.
 pub(super) const PAGE: u32 = 1_024;
 
 impl Replication<'_> {

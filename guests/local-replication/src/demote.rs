@@ -19,7 +19,7 @@ use crate::wire::RoleText;
 /// How long between two looks at the peer.
 const LOOK: Duration = Duration::from_millis(50);
 
-/// So many looks at most: after them the client asks again, and nothing was begun anew. Few, because the call holds
+/// Looks at most: then the client repeats the call, and nothing starts over. Few, because the call holds
 /// its source, and the background may have to look at both sides, which it cannot meanwhile.
 const MOST_LOOKS: u32 = 100;
 
@@ -97,7 +97,7 @@ impl Replication<'_> {
         record.sending.as_ref().map(|sending| sending.mark).ok_or_else(|| Error::unavailable("the cut is gone"))
     }
 
-    /// The newest mark that the peer has or can still take; none: there is none. What has arrived since somebody looked
+    /// The newest mark that the peer has or can still take; if there is one. What has arrived since somebody looked
     /// is taken note of, or the next cut would build on what the peer no longer has, or travel whole.
     fn newest_mark(&self, record: &mut ReplicationRecord, told: Option<&RoleText>) -> Result<Option<Mark>> {
         let (Some(sending), Some(told)) = (record.sending.clone(), told) else {

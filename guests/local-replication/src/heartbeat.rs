@@ -14,7 +14,7 @@ use crate::wire::SiteText;
 /// Seconds between two heartbeats.
 pub(super) const BEAT: i64 = 5;
 
-/// So many heartbeats without a sign make a site silent.
+/// Missed heartbeats that make a site silent.
 const MOST_MISSED: i64 = 3;
 
 /// The key of the state under which the heartbeats are remembered.

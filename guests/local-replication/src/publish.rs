@@ -1,4 +1,4 @@
-//! Saying in the link what the record says, and removing what nobody needs any more.
+//! Writing the role file, and removing cuts and transfers that are no longer needed.
 //!
 //! The role file follows from the record alone, so it is compared and written anew whenever the two
 //! differ: a damaged one lasts no longer than until somebody looks.
@@ -75,7 +75,7 @@ impl Replication<'_> {
         Ok(texts)
     }
 
-    /// Removes cuts and transfers that nobody needs any more.
+    /// Removes cuts and transfers that are no longer needed.
     pub(crate) fn sweep(&self, record: &ReplicationRecord) -> Result<()> {
         let mut kept = Vec::new();
         if record.role != Role::Disabled {

@@ -151,7 +151,7 @@ impl Replication<'_> {
         Ok(Taken::Segment(envelope::digest(&bytes)))
     }
 
-    /// Whether the transfer is closed, and what its members are then, or why it is of no use.
+    /// Whether the transfer is closed, and what its members are then, or why it is unusable.
     fn check_manifest(
         &self,
         record: &ReplicationRecord,

@@ -18,7 +18,7 @@ use crate::store::Step;
 /// How long between two looks at the peer.
 const LOOK: Duration = Duration::from_millis(100);
 
-/// So many looks at most; a peer that is up takes a few.
+/// Looks at most; a peer that is up needs a few.
 const MOST_LOOKS: u32 = 30;
 
 impl Replication<'_> {

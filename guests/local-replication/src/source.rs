@@ -15,7 +15,7 @@ use crate::wire::{CutText, MemberText};
 enum Part {
     /// No replication.
     Alone,
-    /// None any more, and its contents never became whole.
+    /// None: it was a copy that never became whole, and its replication has ended.
     Torso,
     Of(Box<ReplicationRecord>),
 }

@@ -20,7 +20,7 @@ pub(super) const AGENDA: &str = "replication/";
 /// The key that holds the pool's id while the agenda is complete.
 const COMPLETE: &str = "replications";
 
-/// So many entries of the state are read at a time.
+/// Entries of the state read at a time.
 const CHUNK: usize = 1_000;
 
 /// Beside a source: its replication.
@@ -81,7 +81,7 @@ impl Replication<'_> {
         self.replication_file(uid, &format!("cut-{mark}"))
     }
 
-    /// A replication; none: there is none. `failed-precondition`: its record is of no use.
+    /// A replication, if it exists. `failed-precondition`: its record is unusable.
     pub(crate) fn find_replication(&self, uid: &str) -> Result<Option<ReplicationRecord>> {
         let path = self.pool.record_file(Section::Replications, uid);
         match self.pool.read_record(&path)? {

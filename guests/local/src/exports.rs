@@ -30,8 +30,8 @@ fn call<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
     })
 }
 
-/// Does one call that must work, or say what is wrong, without the pool; or one that begins with looking for an object,
-/// and asks whose pool it is where there is none (`pool/objects.rs`).
+/// Does one call that must work without the pool, or that begins with finding an object: only when it is not found is
+/// the pool's id checked (`local-pool`, `objects`).
 fn call_without_pool<T>(work: impl FnOnce(&Backend<'_>) -> Result<T>) -> Result<T> {
     Backend::run(&Imports, &Sandbox, work)
 }

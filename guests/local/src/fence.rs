@@ -141,7 +141,7 @@ impl Backend<'_> {
         match self.pool.read_record::<FenceRecord>(&path)? {
             None => Ok(Vec::new()),
             Some(Ok(record)) => Ok(record.networks.iter().filter_map(|text| Network::parse(text)).collect()),
-            // What cannot be read must not let anybody in.
+            // A list that cannot be read must not unfence a node.
             Some(Err(why)) => Err(Error::failed_precondition(format!("{path}: {why}"))),
         }
     }

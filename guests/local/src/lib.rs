@@ -13,6 +13,7 @@ mod paging;
 mod probe;
 mod reclaim;
 mod recovery;
+mod removal;
 mod replication;
 mod settings;
 mod sizes;

@@ -9,7 +9,7 @@ pub(crate) struct Cut<T> {
     pub(crate) next_token: Option<String>,
 }
 
-/// As many entries as a page may have.
+/// How many entries a page may have.
 pub(crate) fn limit(max_entries: Option<u32>) -> usize {
     let limit = max_entries.filter(|limit| *limit > 0).map_or(DEFAULT_ENTRIES, |limit| limit.min(DEFAULT_ENTRIES));
     usize::try_from(limit).unwrap_or(1)

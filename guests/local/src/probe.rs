@@ -11,7 +11,7 @@ use local_pool::refusal;
 
 use crate::backend::Backend;
 
-/// So many records are read before a new version takes over.
+/// Records read before a new version takes over.
 const SAMPLE: usize = 100;
 
 impl Backend<'_> {

@@ -14,7 +14,7 @@ use local_pool::{Hold, IMAGE, Section, ids, refusal};
 use crate::backend::Backend;
 use crate::volume::wish;
 
-/// So many extents are asked for at a time.
+/// Extents asked for at a time.
 const PAGE: u32 = 1_024;
 
 impl Backend<'_> {

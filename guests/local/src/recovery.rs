@@ -16,7 +16,7 @@ use crate::backend::Backend;
 /// A copy that nobody asked for again in so many seconds is given up.
 const PATIENCE: u64 = 3_600;
 
-/// So many entries of the state are read at a time.
+/// Entries of the state read at a time.
 const CHUNK: usize = 500;
 
 impl Backend<'_> {

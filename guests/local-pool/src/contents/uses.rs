@@ -85,7 +85,7 @@ impl Contents<'_> {
         Ok(())
     }
 
-    /// Refuses when anybody uses the volume, in words that name the user.
+    /// Refuses a volume in use; the error names the user.
     pub fn check_unused(&self, volume: &VolumeRecord) -> Result<()> {
         let id = &volume.id;
         if let Some(attachment) = volume.attachments.first() {

@@ -14,7 +14,7 @@ use wasip2::filesystem::types::{
 use super::sandbox::{Direct, Failed};
 use super::{Entry, Lasting, Status, Type};
 
-/// As many bytes as are read at once: a page, so that fewer mean the end of the file.
+/// Bytes read at a time: a page, so that fewer mean the end of the file.
 const PAGE: u64 = 4_096;
 
 /// The granted directories, asked for once in an instance.

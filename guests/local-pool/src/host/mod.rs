@@ -72,7 +72,7 @@ pub trait Files {
     fn file_systems(&self) -> Answer<Vec<FileSystem>>;
     /// Starts a job, or asks for it again, and waits for it.
     fn run_job(&self, key: &str, job: &Job, wait: u32) -> Answer<JobState>;
-    /// Ends a job and forgets its result; success when there is none.
+    /// Ends a job and forgets its result; success if it does not exist.
     fn cancel_job(&self, key: &str) -> Answer<()>;
 }
 
@@ -80,7 +80,7 @@ pub trait Files {
 pub trait Mounts {
     /// Makes the loop device of an image.
     fn attach_image(&self, volume: &str, image: &str, access: Access) -> Answer<()>;
-    /// Removes it; success when there is none.
+    /// Removes it; success if it does not exist.
     fn detach_image(&self, volume: &str) -> Answer<()>;
     /// Gives the file system on the device a new UUID.
     fn renew_uuid(&self, volume: &str, file_system: &str) -> Answer<()>;

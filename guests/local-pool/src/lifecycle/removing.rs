@@ -102,7 +102,7 @@ impl Lifecycle<'_> {
         (self.pool.record_file(object.section, &object.id), self.pool.deleted_file(object.section, &object.id))
     }
 
-    /// Goes on with the removal of what has no record any more; success when nothing is there.
+    /// Continues the removal of an object whose record is gone; success if nothing is left of it.
     pub fn resume_removal(&self, section: Section, id: &str) -> Result<()> {
         if !ids::is_well_formed(id) {
             return Ok(());

@@ -72,7 +72,7 @@ impl Pool<'_> {
         left.try_for_each(|entry| self.remove_file(&format!("{folder}/{}", entry.name)))
     }
 
-    /// Removes a file; success when there is none.
+    /// Removes a file; success if it does not exist.
     pub fn remove_file(&self, path: &str) -> Result<()> {
         self.disk.remove_file(path).map_err(|error| refusal::of_disk("remove", path, &error))
     }

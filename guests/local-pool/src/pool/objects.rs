@@ -12,7 +12,7 @@ use crate::record::{Content, GroupRecord, NameRecord, SnapshotRecord, VolumeGrou
 use crate::{ids, refusal};
 
 impl Pool<'_> {
-    /// A volume; none: there is none. `failed-precondition`: its record is of no use.
+    /// A volume, if it exists. `failed-precondition`: its record is unusable.
     pub fn find_volume(&self, id: &str) -> Result<Option<VolumeRecord>> {
         self.find_volume_in(Section::Volumes, id)
     }
@@ -27,12 +27,12 @@ impl Pool<'_> {
         Ok(None)
     }
 
-    /// A volume. `not-found`: there is none.
+    /// A volume. `not-found`: it does not exist.
     pub fn volume(&self, id: &str) -> Result<VolumeRecord> {
         self.find_volume(id)?.ok_or_else(|| refusal::no_volume(id))
     }
 
-    /// A volume in one of the two sections that have them; none: there is none.
+    /// A volume, ephemeral or not, if it exists.
     pub fn find_volume_in(&self, section: Section, id: &str) -> Result<Option<VolumeRecord>> {
         let Some(mut record) = self.find::<VolumeRecord>(section, id)? else {
             return Ok(None);
@@ -48,7 +48,7 @@ impl Pool<'_> {
         Ok(Some(record))
     }
 
-    /// A snapshot that is cut; none: there is none. A member counts while its group stands.
+    /// A snapshot that is cut, if it exists. A member counts while its group stands.
     pub fn find_snapshot(&self, id: &str) -> Result<Option<SnapshotRecord>> {
         let Some(record) = self.find::<SnapshotRecord>(Section::Snapshots, id)? else {
             return Ok(None);
@@ -59,22 +59,22 @@ impl Pool<'_> {
         }
     }
 
-    /// A snapshot. `not-found`: there is none.
+    /// A snapshot. `not-found`: it does not exist.
     pub fn snapshot(&self, id: &str) -> Result<SnapshotRecord> {
         self.find_snapshot(id)?.ok_or_else(|| refusal::no_snapshot(id))
     }
 
-    /// A group snapshot; none: there is none.
+    /// A group snapshot, if it exists.
     pub fn find_group(&self, id: &str) -> Result<Option<GroupRecord>> {
         self.find(Section::Groups, id)
     }
 
-    /// A volume group; none: there is none.
+    /// A volume group, if it exists.
     pub fn find_volume_group(&self, id: &str) -> Result<Option<VolumeGroupRecord>> {
         self.find(Section::VolumeGroups, id)
     }
 
-    /// A volume group. `not-found`: there is none.
+    /// A volume group. `not-found`: it does not exist.
     pub fn volume_group(&self, id: &str) -> Result<VolumeGroupRecord> {
         self.find_volume_group(id)?.ok_or_else(|| refusal::no_volume_group(id))
     }
@@ -113,7 +113,7 @@ impl Pool<'_> {
         Error::failed_precondition(format!("the record of {} {id} cannot be used ({path}): {why}", section.noun()))
     }
 
-    /// The volume that exists under a client's name; none: there is none.
+    /// The volume that exists under a client's name, if it exists.
     pub fn find_volume_named(&self, section: Section, name: &str) -> Result<Option<VolumeRecord>> {
         match self.read_record::<NameRecord>(&self.name_file(section, name))? {
             Some(Ok(found)) => self.find_volume_in(section, &found.id),

@@ -19,13 +19,13 @@ pub struct VolumeGroupRecord {
     /// The client's name; empty: a copy of a group at another site.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub name: String,
-    /// Ids of volumes. One without a record is not there (yet, or any more).
+    /// Ids of volumes. One without a record does not exist, yet or any longer.
     #[serde(default)]
     pub members: Vec<String>,
     /// Those that it was made with: a repeated request names them wherever they are by now.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made_with: Vec<String>,
-    /// As many volumes as it takes.
+    /// How many volumes it takes.
     pub max_volumes: usize,
     /// When it was made.
     #[serde(default)]
@@ -33,7 +33,7 @@ pub struct VolumeGroupRecord {
 }
 
 impl VolumeGroupRecord {
-    /// As many volumes as any group takes: all members are frozen for one cut, which must not last.
+    /// How many volumes any group takes: all members are frozen for one cut, which must not last.
     pub const MOST_VOLUMES: usize = 100;
 
     /// The facts that come back with every answer and never change.

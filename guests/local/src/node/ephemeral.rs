@@ -76,7 +76,7 @@ impl Backend<'_> {
         self.mount(Section::Ephemeral, volume, &mounting)
     }
 
-    /// Removes an ephemeral volume that is shown nowhere any more.
+    /// Removes an ephemeral volume that is no longer published.
     pub(crate) fn delete_ephemeral(&self, volume: &VolumeRecord, left: &UseRecord) -> Result<()> {
         let id = &volume.id;
         if volume.content != Content::Directory {

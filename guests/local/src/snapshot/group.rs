@@ -16,7 +16,7 @@ use super::create::record_of;
 use crate::backend::Backend;
 use crate::volume::wish;
 
-/// So many volumes can be cut together: all members are told to the index in one commit.
+/// How many volumes can be cut together: all members enter the index in one commit.
 const MOST_MEMBERS: usize = 500;
 
 impl Backend<'_> {

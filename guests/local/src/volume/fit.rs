@@ -79,7 +79,7 @@ fn check_file_system(held: &str, mount: &MountVolume) -> Result<(), String> {
 }
 
 /// A file system of this kind keeps its own picture of the blocks in memory: a second node that
-/// writes destroys it, and one that reads beside a writer sees rubbish.
+/// writes destroys it, and a node that reads beside a writer sees inconsistent data.
 fn check_mode(mode: AccessMode) -> Result<(), String> {
     match mode {
         AccessMode::MultiNodeSingleWriter | AccessMode::MultiNodeMultiWriter => Err(format!(

@@ -13,7 +13,7 @@ use local_pool::{DATA, IMAGE, Section, refusal};
 use crate::backend::Backend;
 use crate::paging::{self, limit};
 
-/// So many volumes are looked at for one page, as most of them are healthy.
+/// Volumes looked at for one page, as most of them are healthy.
 const LOOKED_AT: usize = 1_000;
 
 impl Backend<'_> {

@@ -23,7 +23,7 @@ impl Backend<'_> {
         };
         let members = self.pool.members_present(&group)?;
         self.check_deletable(&group, &members)?;
-        members.iter().try_for_each(|member| self.delete_unused(member))?;
+        members.iter().try_for_each(|member| self.remove_volume(member))?;
         // What a call before has taken away and not yet removed.
         group.members.iter().try_for_each(|id| self.lifecycle.resume_removal(Section::Volumes, id))?;
         let object = Draft { section: Section::VolumeGroups, id: group.id.clone(), name: group.name.clone() };

@@ -10,7 +10,7 @@ use local_pool::record::{VolumeGroupRecord, VolumeRecord};
 use crate::backend::Backend;
 use crate::paging::{Cut, cut, limit};
 
-/// As many groups as a page has, because each brings its members.
+/// How many groups a page has: each brings its members.
 const MOST_ENTRIES: usize = 100;
 
 impl Backend<'_> {

@@ -7,7 +7,7 @@ use local_pool::record::VolumeGroupRecord;
 
 use crate::volume::wish;
 
-/// As many volumes as any group takes.
+/// How many volumes any group takes.
 const MOST_VOLUMES: usize = VolumeGroupRecord::MOST_VOLUMES;
 
 /// Reads `max-volumes`. `invalid-argument`: it is no number from 1 to [`MOST_VOLUMES`], or another

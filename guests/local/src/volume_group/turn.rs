@@ -11,13 +11,13 @@ use local_pool::record::{self, Moment};
 
 use crate::backend::Backend;
 
-/// So many seconds a change of a group may take; it takes milliseconds.
+/// How long a change of a group may take, in seconds; it takes milliseconds.
 const LONGEST: i64 = 5;
 
 /// How long to wait for another call before looking again.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// So often to look.
+/// How often to look.
 const ATTEMPTS: u32 = 100;
 
 impl Backend<'_> {
