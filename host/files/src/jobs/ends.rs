@@ -122,7 +122,7 @@ impl Target {
         let record = Record::copying(target, work.job, identity, source.identity, into);
         if let Err(error) = journal.note(&record) {
             if into == Destination::Part {
-                part_is_of_no_use(&place);
+                part_is_of_no_use(work, &place);
             }
             return Err(error);
         }
@@ -140,9 +140,9 @@ fn new_part(part: &Place) -> Result<JobFile, FileError> {
     part.open(Intent::Create).map(JobFile::from)
 }
 
-fn part_is_of_no_use(part: &Place) {
+fn part_is_of_no_use(work: &Work<'_>, part: &Place) {
     if let Err(error) = part.remove() {
-        tracing::warn!(%error, "an unfinished copy stays behind");
+        work.shared.complain(&error, "an unfinished copy stays behind");
     }
 }
 

@@ -6,6 +6,7 @@
 //! call's locks included.
 
 mod checksum;
+mod complaints;
 mod copy;
 mod ends;
 mod identity;
@@ -26,12 +27,14 @@ use super::{
     directories::{Access, Directories},
     error::{FileError, FileErrorCode},
 };
+use complaints::Complaints;
 pub use job::{CopyJob, FileSystemJob, Job, JobLimits, JobProgress, JobResult, JobState, Origin};
 use journal::Journal;
 pub use kinds::{Absent, FileSystem, Programs};
 use record::KeyHash;
 use std::{
     collections::HashMap,
+    fmt::Display,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::{Duration, Instant},
 };
@@ -63,6 +66,7 @@ struct Work<'a> {
     progress: &'a Progress,
     programs: &'a Programs,
     checkpoint_bytes: u64,
+    shared: &'a Shared,
     /// Whether it lets calls go first.
     gives_way: bool,
 }
@@ -81,11 +85,17 @@ struct Shared {
     changed: Condvar,
     /// The same, for those who wait without a thread.
     ends: watch::Sender<()>,
+    complaints: Complaints,
     /// Jobs begun, by granted directory: after so many of them old journals are swept.
     begun: Mutex<HashMap<String, usize>>,
 }
 
 impl Shared {
+    /// Tells the log what went wrong beside a job.
+    pub(super) fn complain(&self, error: &dyn Display, words: &str) {
+        self.complaints.tell(&self.owner, error, words);
+    }
+
     pub(super) fn table(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -114,6 +124,7 @@ impl Jobs {
             table: Mutex::default(),
             changed: Condvar::new(),
             ends: watch::Sender::new(()),
+            complaints: Complaints::default(),
             begun: Mutex::default(),
         }))
     }

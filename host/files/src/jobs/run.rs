@@ -53,6 +53,7 @@ fn work(shared: &Shared, task: &Task) -> Result<JobResult, FileError> {
         progress: &task.progress,
         programs: &shared.programs,
         checkpoint_bytes: shared.limits.checkpoint_bytes,
+        shared,
         gives_way: task.gives_way,
     };
     let grant = task.directories.resolve(task.job.target(), Access::ReadWrite)?.grant;
@@ -78,7 +79,7 @@ fn undo(work: &Work<'_>, grant: &Arc<Granted>, error: &FileError) {
         return;
     }
     if let Err(error) = Journal::new(grant, work.key).and_then(|journal| journal.discard()) {
-        tracing::warn!(%error, "what a failed job left behind could not be removed");
+        work.shared.complain(&error, "what a failed job left behind could not be removed");
     }
 }
 
@@ -95,7 +96,7 @@ fn sweep_sometimes(shared: &Shared, grant: &Arc<Granted>) {
     if count == 0
         && let Err(error) = sweep(grant, shared.limits.remembered, shared.limits.kept)
     {
-        tracing::warn!(%error, "old results of jobs could not be removed");
+        shared.complain(&error, "old results of jobs could not be removed");
     }
 }
 
