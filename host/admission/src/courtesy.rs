@@ -29,6 +29,8 @@ struct Known {
     served: usize,
     /// When the last one began.
     last: Option<Instant>,
+    /// Threads that wait for `none`: telling them costs every call a visit to the kernel, also when there are none.
+    waiting: usize,
 }
 
 /// A call is served until this is dropped.
@@ -48,6 +50,11 @@ pub(super) fn serving() -> Serving<'static> {
     Serving::begin(&CALLS)
 }
 
+/// When the last call began; none: there was none yet.
+pub fn last_call() -> Option<Instant> {
+    CALLS.known().last
+}
+
 /// Waits before a step of the background begins, while a call is served that began a moment ago. Not for long.
 pub async fn before_a_step() {
     CALLS.quiet(STEP).await;
@@ -55,7 +62,11 @@ pub async fn before_a_step() {
 
 impl Calls {
     const fn new() -> Self {
-        Self { known: Mutex::new(Known { served: 0, last: None }), none: Condvar::new(), told: Notify::const_new() }
+        Self {
+            known: Mutex::new(Known { served: 0, last: None, waiting: 0 }),
+            none: Condvar::new(),
+            told: Notify::const_new(),
+        }
     }
 
     fn known(&self) -> MutexGuard<'_, Known> {
@@ -96,7 +107,9 @@ impl Drop for Serving<'_> {
         let mut known = self.0.known();
         known.served -= 1;
         if known.served == 0 {
-            self.0.none.notify_all();
+            if known.waiting > 0 {
+                self.0.none.notify_all();
+            }
             self.0.told.notify_waiters();
         }
     }
@@ -114,10 +127,12 @@ impl Courtesy<'_> {
     /// since it last did so.
     pub fn give_way(&mut self) {
         let Some(calls) = self.calls else { return };
-        let known = calls.known();
+        let mut known = calls.known();
         let wait = known.wait(Instant::now(), self.since.elapsed());
         if !wait.is_zero() {
-            let _over = calls.none.wait_timeout_while(known, wait, |known| known.served > 0);
+            known.waiting += 1;
+            let over = calls.none.wait_timeout_while(known, wait, |known| known.served > 0);
+            over.unwrap_or_else(PoisonError::into_inner).0.waiting -= 1;
         }
         self.since = Instant::now();
     }
@@ -139,7 +154,7 @@ mod tests {
         let now = Instant::now();
         let at = |ms| now.checked_add(Duration::from_millis(ms));
         for (served, last, wait) in [(0, None, 0), (0, Some(now), 0), (1, Some(now), 100), (3, Some(now), 100)] {
-            let known = Known { served, last };
+            let known = Known { served, last, waiting: 0 };
             for age in [0, 60, 100, 5_000] {
                 let expected = Duration::from_millis(u64::saturating_sub(wait, age));
                 assert_eq!(known.wait(at(age).unwrap(), LONG), expected, "{known:?} after {age} ms");

@@ -271,17 +271,27 @@ impl Generation {
     }
 
     fn take_idle(&self) -> Option<Live> {
+        // The last one given back is the warmest.
+        self.idle(Vec::pop)
+    }
+
+    /// Lets instances go that have waited for too long: also when no call comes that would look for one.
+    pub(super) fn let_idle_go(&self) {
+        self.idle(|_| None);
+    }
+
+    /// Looks at those that the policy still allows, the oldest first.
+    fn idle(&self, look: impl FnOnce(&mut Vec<Live>) -> Option<Live>) -> Option<Live> {
         let InstancePolicy::Reuse { idle, .. } = self.config.instances else { return None };
         let now = Instant::now();
         let mut pool = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        // The last one given back is the warmest; the first ones are the oldest.
         let is_old = |live: &mut Live| now.saturating_duration_since(live.idle_since) >= idle;
         let old: Vec<_> = pool.extract_if(.., is_old).collect();
-        let warmest = pool.pop();
+        let found = look(&mut pool);
         drop(pool);
         if !old.is_empty() {
             self.around.lane.let_go(old);
         }
-        warmest
+        found
     }
 }

@@ -40,6 +40,9 @@ pub(super) async fn live(backend: Arc<Backend>) {
         }
         // A flood may end in silence.
         backend.log.tell_dropped();
+        if let Some(generation) = backend.generation() {
+            generation.let_idle_go();
+        }
         tokio::select! {
             () = backend.closing() => return,
             () = tokio::time::sleep(PROBE_EVERY) => {}
