@@ -41,6 +41,24 @@ async fn steps_run_until_the_work_is_done() {
 }
 
 #[tokio::test]
+async fn many_changes_are_asked_about_now_and_then() {
+    const CHANGES: usize = 200;
+    let host = TestHost::tester().await;
+    host.instruct("list-due", "host", "flood 1").await;
+    host.log.wait("context=\"flood\"", 1).await;
+    let (begin, before) = (Instant::now(), host.log.with("context=\"flood\"").len());
+    let mut client = host.controller().await;
+    for _ in 0..CHANGES {
+        client.create_volume(requests::create("a")).await.unwrap();
+    }
+    let (asked, took) = (host.log.with("context=\"flood\"").len() - before, begin.elapsed());
+    let most = took.as_millis() / 100 + 2;
+    assert!(asked as u128 <= most, "asked {asked} times in {took:?}");
+    // The last of them is not forgotten.
+    host.log.wait("context=\"flood\"", before + asked + 1).await;
+}
+
+#[tokio::test]
 async fn work_waits_for_its_time() {
     let host = TestHost::tester().await;
     let due = SystemTime::now() + Duration::from_millis(1_500);

@@ -31,6 +31,9 @@ use drivebay_sandbox::lane::Movable;
 
 /// The longest pause after a `list-due` that faulted.
 const LONGEST_QUIET: Duration = Duration::from_mins(5);
+/// How long changes are not asked about after the backend was asked: a client that makes a thousand volumes has it asked
+/// ten times a second, and not a thousand times. What changes when nothing has for a while is asked about at once.
+const CALM: Duration = Duration::from_millis(100);
 
 /// What the backend named, with what is to be locked for it.
 #[derive(Debug, Clone)]
@@ -48,11 +51,13 @@ pub(super) async fn run(backend: Arc<Backend>) {
     let (mut ask_at, mut asking) = (clock.now(), None);
     // After a fault it is not asked before this, whatever happens: it may take all its time again.
     let (mut pause, mut quiet_until) = (0, 0);
+    let mut calm_until = 0;
     loop {
         if clock.now() >= ask_at {
             let answer = asked(&backend, clock, &mut asking).await;
             pause = if answer.is_ok() { 0 } else { (pause * 2).clamp(millis(ASK_EVERY), millis(LONGEST_QUIET)) };
             quiet_until = clock.now() + pause;
+            calm_until = clock.now() + millis(CALM);
             let (named, next) = answer.unwrap_or_default();
             schedule.learn(named.iter().map(|d| d.work.clone()).collect());
             due = named.into_iter().map(|due| (due.work.id, due.locks)).collect();
@@ -67,11 +72,14 @@ pub(super) async fn run(backend: Arc<Backend>) {
             };
             start(&backend, work.id, locks, report.clone());
         }
-        let wake = clock.at(schedule.next(clock.now()).unwrap_or(u64::MAX).min(ask_at));
+        // A change wakes nobody until then, and is remembered.
+        let is_calm = clock.now() < calm_until;
+        let soonest = if is_calm { ask_at.min(calm_until) } else { ask_at };
+        let wake = clock.at(schedule.next(clock.now()).unwrap_or(u64::MAX).min(soonest));
         tokio::select! {
             () = backend.closing() => return,
             () = tokio::time::sleep_until(wake) => {}
-            () = backend.health.background_nudged() => ask_at = clock.now().max(quiet_until),
+            () = backend.health.background_nudged(), if !is_calm => ask_at = clock.now().max(quiet_until),
             Some((id, how)) = reports.recv() => {
                 schedule.ended(&id, how, clock.now());
                 if matches!(how, Ended::Done | Ended::Later) {
