@@ -82,10 +82,16 @@ pub struct HostState {
     pub(super) http_fields: WasiHttpCtx,
     pub(super) table: ResourceTable,
     pub(super) cursors: Cursors,
+    /// Made when the guest first asks for something of it: many calls end without.
+    wasi: Option<Box<Wasi>>,
+}
+
+/// WASI of one instance, but for its files and its HTTP.
+struct Wasi {
+    engines: WasiCtx,
     current: Arc<CurrentCall>,
     /// Standard output and error.
     streams: [LogStream; 2],
-    wasi: WasiCtx,
 }
 
 impl fmt::Debug for HostState {
@@ -97,13 +103,9 @@ impl fmt::Debug for HostState {
 impl HostState {
     /// The surroundings of a new instance, for its first call.
     pub(super) fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>, meter: &Arc<Meter>) -> Self {
-        let current = Arc::new(CurrentCall::new(Arc::clone(call)));
         let mut table = ResourceTable::new();
         table.set_max_capacity(around.limits.handles);
-        let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(&current), level);
-        let streams = [stream(Level::Info), stream(Level::Warn)];
         Self {
-            wasi: wasi(&streams),
             limiter: Limiter::new(&around.limits, &around.memory),
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
@@ -113,8 +115,7 @@ impl HostState {
             call: Arc::clone(call),
             table,
             cursors: Cursors::default(),
-            current,
-            streams,
+            wasi: None,
         }
     }
 
@@ -132,7 +133,9 @@ impl HostState {
     /// The guest has returned, or is ended: nothing of what it said in this call is kept for the next one.
     pub fn leave(&mut self) {
         self.leave_requests();
-        self.streams.iter().for_each(LogStream::end);
+        if let Some(wasi) = &self.wasi {
+            wasi.streams.iter().for_each(LogStream::end);
+        }
     }
 
     /// Readies a reused instance for its next call.
@@ -140,23 +143,32 @@ impl HostState {
         self.call = Arc::clone(call);
         self.crossing_left = self.around.limits.crossing_total;
         self.http.begin(call);
-        self.current.set(Arc::clone(call));
+        if let Some(wasi) = &self.wasi {
+            wasi.current.set(Arc::clone(call));
+        }
     }
 }
 
 impl WasiView for HostState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        WasiCtxView { ctx: &mut self.wasi, table: &mut self.table }
+        let wasi = self.wasi.get_or_insert_with(|| Box::new(Wasi::new(&self.around, &self.call)));
+        WasiCtxView { ctx: &mut wasi.engines, table: &mut self.table }
     }
 }
 
-/// WASI as every toolchain expects it, giving nothing. Files are not the engine's.
-fn wasi([output, error]: &[LogStream; 2]) -> WasiCtx {
-    let mut wasi = WasiCtxBuilder::new();
-    let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
-    wasi.stdout(output.clone()).stderr(error.clone()).max_random_size(random);
-    if !drill::stands(Defence::Sockets) {
-        wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
+impl Wasi {
+    /// As every toolchain expects it, giving nothing. Files are not the engine's.
+    fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> Self {
+        let current = Arc::new(CurrentCall::new(Arc::clone(call)));
+        let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(&current), level);
+        let streams = [stream(Level::Info), stream(Level::Warn)];
+        let mut wasi = WasiCtxBuilder::new();
+        let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
+        let [output, error] = streams.clone();
+        wasi.stdout(output).stderr(error).max_random_size(random);
+        if !drill::stands(Defence::Sockets) {
+            wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
+        }
+        Self { engines: wasi.build(), current, streams }
     }
-    wasi.build()
 }
