@@ -4,20 +4,19 @@
 mod authority;
 pub mod listener;
 pub mod reception;
+mod rounds;
 pub mod seats;
 pub mod visitors;
 mod words;
+pub mod workers;
 mod writes;
 
-use std::io;
+use std::sync::Arc;
 
-use tokio::net::{UnixListener, UnixStream};
-use tokio::sync::{mpsc, watch};
-use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio::net::UnixListener;
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
-use tokio_util::task::TaskTracker;
 use tonic::service::Routes;
-use tonic::transport::Server;
 
 use tonic_health::pb::FILE_DESCRIPTOR_SET as HEALTH;
 use tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET as REFLECTION_ALPHA;
@@ -37,21 +36,19 @@ use drivebay_proto::pb::replication::controller_server::ControllerServer as Repl
 use drivebay_proto::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
 use drivebay_rpc::{Doors, Front};
 
-use crate::seats::{Seated, Seats};
+use crate::rounds::Rounds;
+use crate::seats::Seats;
+use crate::workers::Workers;
 
 /// The largest request that is read: as large as clients accept answers.
 const MESSAGE: usize = 4 * 1024 * 1024;
-/// Calls that one client may give up before they have been looked at; with one more its connection is closed, and all other
-/// calls on it fail. A client that repeats calls with short deadlines comes past the library's own limit of 20 while
-/// a loaded machine keeps the host from reading.
-const GIVEN_UP: usize = 1000;
 /// The largest answer that is sent; clients written in Go refuse larger ones.
 const ANSWER: usize = 4 * 1024 * 1024;
 
 /// Connections to one socket at a time. Sidecars and kubelet hold one each, health checks come and go.
 const CONNECTIONS: usize = 512;
 
-/// Serves one socket until its doors are closed, then lets the calls under way finish. When they turn, all
+/// Serves one socket on the threads of `workers` until its doors are closed, then lets the calls under way finish. When they turn, all
 /// connections of before are closed in order and the socket stays: clients connect again and read the
 /// capabilities anew (D9).
 ///
@@ -60,48 +57,27 @@ const CONNECTIONS: usize = 512;
 pub async fn serve(
     listener: UnixListener,
     front: Front,
+    workers: Arc<Workers>,
     mut doors: watch::Receiver<Doors>,
     end: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
-    let all = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
-    let (rounds, seats) = (TaskTracker::new(), Seats::new(CONNECTIONS));
-    let mut last = Ok(());
-    while last.is_ok() && !end.is_cancelled() {
-        let turn = doors.borrow_and_update().turn;
-        let over = CancellationToken::new();
-        let (hand, incoming) = mpsc::unbounded_channel();
-        let round = Server::builder()
-            .http2_max_pending_accept_reset_streams(Some(GIVEN_UP))
-            .layer(words::AtTheDoor)
-            .add_routes(Routes::from(all.clone()))
-            .serve_with_incoming_shutdown(UnboundedReceiverStream::new(incoming), over.clone().cancelled_owned());
-        let mut round = rounds.spawn(round);
+    let services = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
+    let (mut rounds, seats) = (Rounds::new(services, workers), Seats::new(CONNECTIONS));
+    let mut turn = doors.borrow_and_update().turn;
+    let served = loop {
         tokio::select! {
-            () = end.cancelled() => {}
-            _ = doors.wait_for(|doors| doors.turn != turn) => {}
-            () = accept(&listener, &seats, &hand) => {}
-            ended = &mut round => last = ended.unwrap_or(Ok(())),
+            () = end.cancelled() => break Ok(()),
+            turned = doors.wait_for(|doors| doors.turn != turn) => {
+                turn = turned.map_or(turn, |doors| doors.turn);
+                rounds.end();
+            }
+            connection = reception::next(&listener, &seats) => rounds.hand(connection),
+            error = rounds.failed() => break Err(error),
         }
-        over.cancel();
-    }
-    rounds.close();
-    rounds.wait().await;
-    last
-}
-
-/// Hands connections to a round as they come. Why not by the round itself: two rounds may live at a time, and
-/// a listener wakes only whoever asked it last.
-async fn accept(
-    listener: &UnixListener,
-    seats: &Seats,
-    round: &mpsc::UnboundedSender<io::Result<authority::Tolerant<Seated<UnixStream>>>>,
-) {
-    loop {
-        let seated = reception::next(listener, seats).await;
-        if round.send(Ok(authority::Tolerant::new(seated))).is_err() {
-            return;
-        }
-    }
+    };
+    rounds.end();
+    rounds.ended().await;
+    served
 }
 
 /// All services on every socket; what a socket is not for answers so itself.

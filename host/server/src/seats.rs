@@ -9,6 +9,7 @@ use std::task::{Context, Poll};
 use tokio::io::{AsyncRead, ReadBuf};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
+use crate::workers::Counted;
 use crate::writes::passes_writes_on;
 
 /// The places behind one door.
@@ -24,7 +25,7 @@ impl Seats {
     /// Gives the connection a place until it is dropped. None: all are taken, and it is closed.
     pub fn seat<S>(&self, stream: S) -> Option<Seated<S>> {
         let place = Arc::clone(&self.0).try_acquire_owned().ok()?;
-        Some(Seated { stream, _place: place })
+        Some(Seated { stream, place, counted: None })
     }
 
     /// Places that are free.
@@ -37,7 +38,24 @@ impl Seats {
 #[derive(Debug)]
 pub struct Seated<S> {
     stream: S,
-    _place: OwnedSemaphorePermit,
+    place: OwnedSemaphorePermit,
+    counted: Option<Counted>,
+}
+
+impl<S> Seated<S> {
+    /// The same place for the connection in another form.
+    ///
+    /// # Errors
+    /// It cannot have that form.
+    pub(crate) fn try_map<T>(self, into: impl FnOnce(S) -> io::Result<T>) -> io::Result<Seated<T>> {
+        let Self { stream, place, counted } = self;
+        Ok(Seated { stream: into(stream)?, place, counted })
+    }
+
+    /// The same, counted among those of a thread until it is dropped.
+    pub(crate) fn counted(self, counted: Counted) -> Self {
+        Self { counted: Some(counted), ..self }
+    }
 }
 
 impl<S: AsyncRead + Unpin> AsyncRead for Seated<S> {

@@ -12,6 +12,7 @@ use drivebay_policy::Sockets;
 use drivebay_rpc::{Front, Role};
 
 use drivebay_server::listener::ListenError;
+use drivebay_server::workers::Workers;
 
 /// A socket as it is wanted: where, for what, with which permission bits.
 type Place = (PathBuf, Role, u32);
@@ -20,6 +21,7 @@ type Place = (PathBuf, Role, u32);
 #[derive(Debug)]
 pub(super) struct Doorway {
     backend: Arc<Backend>,
+    workers: Arc<Workers>,
     doors: Mutex<State>,
     ending: CancellationToken,
     serving: TaskTracker,
@@ -32,10 +34,10 @@ struct State {
 }
 
 impl Doorway {
-    /// All closed.
-    pub(super) fn new(backend: Arc<Backend>, wanted: Sockets) -> Arc<Self> {
+    /// All closed. Connections are to be served by `workers`.
+    pub(super) fn new(backend: Arc<Backend>, workers: Arc<Workers>, wanted: Sockets) -> Arc<Self> {
         let doors = Mutex::new(State { wanted, open: Vec::new() });
-        Arc::new(Self { backend, doors, ending: CancellationToken::new(), serving: TaskTracker::new() })
+        Arc::new(Self { backend, workers, doors, ending: CancellationToken::new(), serving: TaskTracker::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
@@ -100,9 +102,10 @@ impl Doorway {
         let listener = drivebay_server::listener::listen(path, *mode)?;
         tracing::info!(backend = self.backend.name, socket = %path.display(), "listening");
         let ending = self.ending.child_token();
-        let (front, doors, end) = (Front::new(Arc::clone(&self.backend), *role), self.backend.doors(), ending.clone());
+        let front = Front::new(Arc::clone(&self.backend), *role);
+        let (workers, doors, end) = (Arc::clone(&self.workers), self.backend.doors(), ending.clone());
         self.serving.spawn(async move {
-            if let Err(error) = drivebay_server::serve(listener, front, doors, end).await {
+            if let Err(error) = drivebay_server::serve(listener, front, workers, doors, end).await {
                 tracing::error!(%error, "a socket failed");
             }
         });

@@ -29,6 +29,8 @@ use drivebay_confine::InForce;
 use drivebay_node::{self as node, Launcher, Node};
 use drivebay_policy::{BackendConfig, Config};
 use drivebay_sandbox::cache::CodeCache;
+use drivebay_sandbox::memory;
+use drivebay_server::workers::Workers;
 
 /// What is done before threads exist.
 #[derive(Debug)]
@@ -127,7 +129,10 @@ impl Host {
         if let Some(node) = environment.node.clone() {
             tasks.spawn(helper::keep(node, ending.clone()));
         }
-        let host = Self { registry: Registry::new(environment, mounts), tasks, ending };
+        let workers = Workers::start().context("the threads that serve connections cannot be started")?;
+        let host = Self { registry: Registry::new(environment, mounts, workers), tasks, ending };
+        let ending = host.ending.clone();
+        host.tasks.spawn(ending.run_until_cancelled_owned(memory::give_back_after_calls()));
         if let Some(path) = &config.host.admin {
             let backends = Arc::new(host.registry.clone());
             host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
@@ -261,6 +266,8 @@ impl Host {
         self.tasks.close();
         self.tasks.wait().await;
         if !late.is_empty() {
+            // They go with the process: calls on other threads would panic without these.
+            std::mem::forget(self.registry.workers());
             return Err(Late(late.join(", ")).into());
         }
         Ok(())

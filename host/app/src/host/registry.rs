@@ -14,6 +14,7 @@ use drivebay_backend::gate::Refusal;
 use drivebay_backend::{Backend, Control, Environment};
 use drivebay_confine::InForce;
 use drivebay_policy::BackendConfig;
+use drivebay_server::workers::Workers;
 
 /// One backend and what serves it.
 #[derive(Debug, Clone)]
@@ -38,6 +39,7 @@ impl Running {
 pub(super) struct Registry {
     environment: Environment,
     mounts: Arc<Mounts>,
+    workers: Arc<Workers>,
     running: Arc<Mutex<BTreeMap<String, Running>>>,
 }
 
@@ -60,12 +62,17 @@ impl Backends for Registry {
 }
 
 impl Registry {
-    pub(super) fn new(environment: Environment, mounts: Mounts) -> Self {
-        Self { environment, mounts: Arc::new(mounts), running: Arc::default() }
+    pub(super) fn new(environment: Environment, mounts: Mounts, workers: Arc<Workers>) -> Self {
+        Self { environment, mounts: Arc::new(mounts), workers, running: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {
         self.running.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The threads that serve connections: calls under way need them until they end.
+    pub(super) fn workers(&self) -> Arc<Workers> {
+        Arc::clone(&self.workers)
     }
 
     /// All of them, by name.
@@ -86,7 +93,7 @@ impl Registry {
     pub(super) async fn add(&self, config: BackendConfig) -> Result<Result<(), Refusal>> {
         let (name, sockets) = (config.name.clone(), config.sockets.clone());
         let (backend, control, outcome) = drivebay_backend::start(config, &self.environment).await;
-        let doorway = Doorway::new(Arc::clone(&backend), sockets);
+        let doorway = Doorway::new(Arc::clone(&backend), Arc::clone(&self.workers), sockets);
         let running = Running { backend, control, doorway };
         // Before its first generation is made, which may take minutes: operators see it, and an end ends it.
         self.lock().insert(name.clone(), running.clone());
