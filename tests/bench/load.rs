@@ -1,6 +1,8 @@
 //! The load: 20 calls at once, in the two shapes of real clients. A sidecar has one connection and many
 //! workers; the node's agent opens a connection for every call.
 
+mod usage;
+
 use std::path::Path;
 use std::time::{Duration, Instant};
 
@@ -9,23 +11,41 @@ use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
 use drivebay_proto::pb::csi::v1::{self, volume_capability as capability};
 use tonic::transport::{Channel, Endpoint};
 
+use self::usage::Usage;
+
 const LANES: usize = 20;
 const ROUND: Duration = Duration::from_secs(2);
 
-/// What a round showed.
+/// What a round showed. All but the rate is for a call.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     /// Calls answered, by the second.
     pub(crate) rate: f64,
-    /// Processor time of client and server together for a call, in microseconds: what is left of the
+    /// Processor time of client and server together, in microseconds: what is left of the
     /// rate's ratio when the machine has other things to do.
     pub(crate) cost: f64,
+    /// Of the server alone.
+    pub(crate) server: f64,
+    /// How often the server's threads waited.
+    pub(crate) waits: f64,
+    /// Pages mapped into the server.
+    pub(crate) faults: f64,
 }
 
-/// The processor time that this process has used.
-fn used() -> Duration {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime);
-    Duration::new(now.tv_sec.unsigned_abs(), u32::try_from(now.tv_nsec).unwrap_or_default())
+impl Round {
+    /// In a line.
+    pub(crate) fn words(&self) -> String {
+        let Self { cost, server, waits, faults, .. } = self;
+        format!(
+            "{cost:.1} us of processor time, {server:.1} of it the server's; {waits:.2} waits, {faults:.2} page faults"
+        )
+    }
+}
+
+/// The round in the middle, by its cost.
+pub(crate) fn middle(mut rounds: Vec<Round>) -> Round {
+    rounds.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+    rounds[rounds.len() / 2]
 }
 
 /// How calls are spread.
@@ -68,7 +88,7 @@ impl Clients {
     where
         F: AsyncFn(&mut ControllerClient<Channel>, usize) -> Result<(), tonic::Status>,
     {
-        let (begin, before) = (Instant::now(), used());
+        let (before, begin) = (Usage::now()?, Instant::now());
         let lanes = self.0.iter().cloned().enumerate().map(|(lane, mut client)| {
             let call = &call;
             async move {
@@ -82,9 +102,17 @@ impl Clients {
             }
         });
         let done: usize = futures_util::future::try_join_all(lanes).await?.into_iter().sum();
+        let (took, used) = (begin.elapsed().as_secs_f64(), Usage::now()?.since(before));
         let done = f64::from(u32::try_from(done)?);
-        let cost = used().saturating_sub(before).as_secs_f64() * 1e6 / done;
-        Ok(Round { rate: done / begin.elapsed().as_secs_f64(), cost })
+        let each = |time: Duration| time.as_secs_f64() * 1e6 / done;
+        let count = |count: u64| u32::try_from(count).map(|count| f64::from(count) / done);
+        Ok(Round {
+            rate: done / took,
+            cost: each(used.all),
+            server: each(used.server),
+            waits: count(used.waits)?,
+            faults: count(used.faults)?,
+        })
     }
 }
 

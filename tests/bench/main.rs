@@ -1,13 +1,14 @@
 //! What the sandbox costs: the same `CreateVolume`, answered from memory, by a component in a fresh
 //! instance, in a reused one, and by a handler written natively in the same kind of server. All run
-//! in one process, in turn, with default logging and all checks on; only ratios are printed, because
-//! absolute rates say more about the machine.
+//! in one process, in turn, with default logging and all checks on, and their clients on one thread beside them. Ratios
+//! say what the sandbox costs; times and counts say where, and more about the machine.
 
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
 mod built_in;
 mod load;
 mod native;
+mod older;
 mod single;
 
 use std::path::{Path, PathBuf};
@@ -28,35 +29,43 @@ fn main() -> Result<ExitCode> {
     if let Some(ended) = drivebay_app::cli::part::run(&BUILT_IN) {
         return Ok(ended);
     }
+    // `cargo bench -- older-kernel`: what it costs where the kernel does not tell which pages a guest has written.
+    if std::env::args().any(|word| word == "older-kernel") {
+        older::kernel()?;
+    }
     // Default logging: lines are made and written, as in a host whose log nobody reads.
     tracing_subscriber::fmt().with_max_level(tracing::Level::INFO).with_writer(std::io::sink).init();
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
-    runtime.block_on(run())?;
+    // As `drivebay serve` has one, for all that is not a call.
+    let hosts = tokio::runtime::Builder::new_multi_thread().enable_all().build()?;
+    let work = tempfile::tempdir()?;
+    let reuse = InstancePolicy::Reuse { calls: 1_000_000, idle: Duration::from_mins(1) };
+    let (fresh, reuse) = hosts.block_on(async {
+        native::serve(&work.path().join("native.sock"))?;
+        let fresh = host(work.path(), "fresh", InstancePolicy::Fresh).await?;
+        Ok::<_, anyhow::Error>((fresh, host(work.path(), "reuse", reuse).await?))
+    })?;
+    // The clients have this thread, so that what they use can be told from what the servers use.
+    let clients = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    clients.block_on(run(work.path(), &fresh, &reuse))?;
     Ok(ExitCode::SUCCESS)
 }
 
-async fn run() -> Result<()> {
-    let work = tempfile::tempdir()?;
-    let fresh = host(work.path(), "fresh", InstancePolicy::Fresh).await?;
-    let reuse = InstancePolicy::Reuse { calls: 1_000_000, idle: Duration::from_mins(1) };
-    let reuse = host(work.path(), "reuse", reuse).await?;
-    native::serve(&work.path().join("native.sock"))?;
-
+async fn run(work: &Path, fresh: &Host, reuse: &Host) -> Result<()> {
     // `cargo bench -- only fresh`: nothing else runs, for a profiler to look at.
     let words: Vec<String> = std::env::args().collect();
     if let Some(at) = words.iter().position(|word| word == "only") {
         let name = words.get(at + 1).map_or("native", String::as_str);
         let shape = if words.iter().any(|word| word == "shared") { Shape::Shared } else { Shape::Spread };
-        return only(work.path(), name, shape).await;
+        return only(work, name, shape).await;
     }
-    for (name, host) in [("fresh", &fresh), ("reuse", &reuse)] {
+    for (name, host) in [("fresh", fresh), ("reuse", reuse)] {
         println!("one call in process, {name}: {:.1} us at the median", single::median(host).await?);
     }
     println!("one call natively: {:.1} us at the median", single::native_median().await?);
     println!("20 calls at once on one connection, as a sidecar with its workers:");
-    compare(work.path(), Shape::Shared).await?;
+    compare(work, Shape::Shared).await?;
     println!("20 connections, one call at a time on each:");
-    compare(work.path(), Shape::Spread).await
+    compare(work, Shape::Spread).await
 }
 
 fn socket(work: &Path, name: &str) -> PathBuf {
@@ -69,7 +78,7 @@ async fn only(work: &Path, name: &str, shape: Shape) -> Result<()> {
     let clients = load::Clients::connect(&socket(work, server), shape).await?;
     for _ in 0..ROUNDS {
         let round = if name == "capabilities" { clients.capabilities().await? } else { clients.creates().await? };
-        println!("{:.0} calls/s, {:.1} us of processor time for a call", round.rate, round.cost);
+        println!("{:.0} calls/s; for a call: {}", round.rate, round.words());
     }
     Ok(())
 }
@@ -91,11 +100,15 @@ async fn compare(work: &Path, shape: Shape) -> Result<()> {
             load::median(rounds.iter().map(|round| what(round[index].0, round[index].1)).collect())
         };
         println!(
-            "  {name} {:.2} of the native rate ({:.0} us of processor time for a call, natively {:.0})",
+            "  {name}: {:.2} of the native rate, {:.2} of its processor time; the server alone {:.2}",
             of(|ours, native| ours.rate / native.rate),
-            of(|ours, _| ours.cost),
-            of(|_, native| native.cost),
+            of(|ours, native| ours.cost / native.cost),
+            of(|ours, native| ours.server / native.server),
         );
+        for (whose, which) in [("ours", 0), ("native", 1)] {
+            let all = rounds.iter().map(|round| [round[index].0, round[index].1][which]).collect();
+            println!("    {whose}, for a call: {}", load::middle(all).words());
+        }
     }
     Ok(())
 }

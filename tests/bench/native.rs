@@ -1,11 +1,17 @@
 //! The same handler without a sandbox: what the echo backend does, in the same kind of server.
 
+use std::os::unix::net::UnixStream as StdStream;
 use std::path::Path;
 
 use anyhow::Result;
 use drivebay_proto::pb::csi::v1;
 use drivebay_proto::pb::csi::v1::controller_server::{Controller, ControllerServer};
-use tokio_stream::wrappers::UnixListenerStream;
+use futures_util::StreamExt as _;
+use tokio::net::UnixStream;
+use tokio::runtime::Builder;
+use tokio::sync::mpsc;
+use tokio_stream::wrappers::UnboundedReceiverStream;
+use tokio_util::task::TaskTracker;
 use tonic::{Request, Response, Status};
 
 /// The native backend.
@@ -66,10 +72,30 @@ unused! {
     controller_expand_volume: ControllerExpandVolumeRequest => ControllerExpandVolumeResponse;
 }
 
-/// Serves it until the process ends.
+/// Serves it until the process ends, on threads like those of a host: one for each processor, each with a runtime of its
+/// own, and connections on them in turn.
 pub(crate) fn serve(socket: &Path) -> Result<()> {
     let listener = drivebay_server::listener::listen(socket, 0o600)?;
-    let server = tonic::transport::Server::builder().add_service(ControllerServer::new(Native));
-    tokio_util::task::TaskTracker::new().spawn(server.serve_with_incoming(UnixListenerStream::new(listener)));
+    let threads = std::thread::available_parallelism()?.get();
+    let threads = (0..threads).map(|_| thread()).collect::<Result<Vec<_>>>()?;
+    TaskTracker::new().spawn(async move {
+        for thread in threads.iter().cycle() {
+            let Ok((stream, _)) = listener.accept().await else { return };
+            if stream.into_std().is_ok_and(|stream| thread.send(stream).is_err()) {
+                return;
+            }
+        }
+    });
     Ok(())
+}
+
+fn thread() -> Result<mpsc::UnboundedSender<StdStream>> {
+    let runtime = Builder::new_current_thread().enable_all().build()?;
+    let (hand, arrivals) = mpsc::unbounded_channel();
+    let incoming = UnboundedReceiverStream::new(arrivals).map(UnixStream::from_std);
+    let server = tonic::transport::Server::builder().add_service(ControllerServer::new(Native));
+    std::thread::Builder::new()
+        .name("native".to_owned())
+        .spawn(move || runtime.block_on(server.serve_with_incoming(incoming)))?;
+    Ok(hand)
 }

@@ -87,15 +87,54 @@ impl Driver {
 
     /// The processor time of the driver's processes so far.
     pub(crate) fn used(&self) -> Result<Duration> {
-        let mut total = Duration::ZERO;
-        let mut left = vec![self.process.id()];
-        while let Some(id) = left.pop() {
-            total += used_by(id)?;
-            let children = std::fs::read_to_string(format!("/proc/{id}/task/{id}/children")).unwrap_or_default();
-            left.extend(children.split_whitespace().filter_map(|word| word.parse::<u32>().ok()));
-        }
-        Ok(total)
+        self.processes().into_iter().map(used_by).sum()
     }
+
+    /// The memory of the driver's processes.
+    pub(crate) fn memory(&self) -> Result<Memory> {
+        self.processes().into_iter().map(memory_of).sum()
+    }
+
+    /// The process, and those that it has started.
+    fn processes(&self) -> Vec<u32> {
+        let (mut found, mut left) = (Vec::new(), vec![self.process.id()]);
+        while let Some(id) = left.pop() {
+            found.push(id);
+            // A process has the children of all its threads.
+            for thread in std::fs::read_dir(format!("/proc/{id}/task")).into_iter().flatten().flatten() {
+                let children = std::fs::read_to_string(thread.path().join("children")).unwrap_or_default();
+                left.extend(children.split_whitespace().filter_map(|word| word.parse::<u32>().ok()));
+            }
+        }
+        found
+    }
+}
+
+/// Memory of processes, in KiB.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Memory {
+    /// What they hold, of pages that several hold a part each: code is there once.
+    pub(crate) proportional: u64,
+    /// What of it is no file's: it is theirs alone, and is never given up under pressure.
+    pub(crate) anonymous: u64,
+}
+
+impl std::iter::Sum for Memory {
+    fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
+        all.fold(Self::default(), |sum, one| Self {
+            proportional: sum.proportional + one.proportional,
+            anonymous: sum.anonymous + one.anonymous,
+        })
+    }
+}
+
+fn memory_of(process: u32) -> Result<Memory> {
+    let text = std::fs::read_to_string(format!("/proc/{process}/smaps_rollup"))?;
+    let number = |name: &str| {
+        let line = text.lines().find_map(|line| line.strip_prefix(name));
+        line.and_then(|rest| rest.split_whitespace().next()).and_then(|word| word.parse().ok()).context("no memory")
+    };
+    Ok(Memory { proportional: number("Pss:")?, anonymous: number("Pss_Anon:")? })
 }
 
 /// What a process and its children that ended have used, in ticks of the clock: a round is long beside one.

@@ -1,7 +1,7 @@
 //! What a call on a real backend costs, beside another driver: `local` in a host process of its own, and a driver that
 //! keeps directories in Go (csi-driver-host-path), in turn, each asked over one connection and over twenty.
 //!
-//! Processor time of the driver's processes for each call is what is compared: on a shared machine it says more than a
+//! Processor time of the driver's processes for each call, and their memory, is what is compared: on a shared machine it says more than a
 //! rate. `cargo bench --bench peers -- --peer PATH` names the other program; without it the figures stand alone.
 
 #![allow(clippy::print_stdout, reason = "a benchmark's figures go to standard output")]
@@ -11,11 +11,12 @@ mod driver;
 
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 
 use calls::{Calls, Cost};
-use driver::Driver;
+use driver::{Driver, Memory};
 
 /// Rounds of every kind of call; the median is printed.
 const ROUNDS: usize = 5;
@@ -24,6 +25,8 @@ const REPEATS: usize = 1_000;
 /// Volumes made for the list, over this many connections.
 const VOLUMES: usize = 2_000;
 const LANES: usize = 20;
+/// How long a driver that has just been started is left alone.
+const IDLE: Duration = Duration::from_secs(5);
 /// Entries of a page of the list.
 const PAGE: i32 = 1_000;
 /// Pages of a round.
@@ -64,9 +67,9 @@ async fn compare(peer: Option<&Path>) -> Result<()> {
         "{:<40} {:>12} {:>10} {:>12} {:>10} {:>7}",
         "call", "ours, us", "calls/s", "theirs, us", "calls/s", "ratio"
     );
-    for (n, (name, cost)) in ours.iter().enumerate() {
+    for (n, (name, cost)) in ours.costs.iter().enumerate() {
         let Cost { processor, rate } = *cost;
-        match theirs.as_ref().and_then(|theirs| theirs.get(n)) {
+        match theirs.as_ref().and_then(|theirs| theirs.costs.get(n)) {
             Some((_, it)) => println!(
                 "{name:<40} {processor:>12.0} {rate:>10.0} {:>12.0} {:>10.0} {:>7.2}",
                 it.processor,
@@ -76,13 +79,39 @@ async fn compare(peer: Option<&Path>) -> Result<()> {
             None => println!("{name:<40} {processor:>12.0} {rate:>10.0}"),
         }
     }
+    println!("{:<40} {:>12} {:>10} {:>12} {:>10}", "memory, MB", "ours", "anonymous", "theirs", "anonymous");
+    for (n, (name, held)) in ours.memory.iter().enumerate() {
+        let theirs = theirs.as_ref().and_then(|theirs| theirs.memory.get(n));
+        println!("{name:<40} {}{}", megabytes(*held), theirs.map_or_else(String::new, |(_, held)| megabytes(*held)));
+    }
     Ok(())
 }
 
-/// Every kind of call with what it costs, in an order that is the same for all drivers.
-async fn measured(driver: &Driver) -> Result<Vec<(&'static str, Cost)>> {
+fn megabytes(held: Memory) -> String {
+    let of = |kib: u64| driver::to_f64(kib * 1024) / 1e6;
+    format!("{:>12.1} {:>10.1} ", of(held.proportional), of(held.anonymous))
+}
+
+/// What a driver showed, in an order that is the same for all.
+struct Measured {
+    costs: Vec<(&'static str, Cost)>,
+    memory: Vec<(&'static str, Memory)>,
+}
+
+/// Measures a driver that has just been started.
+async fn measured(driver: &Driver) -> Result<Measured> {
+    tokio::time::sleep(IDLE).await;
+    let mut memory = vec![("idle", driver.memory()?)];
     let calls = Calls::connect(driver).await?;
-    let mut all = vec![("new volume, 20 connections", calls.fill(VOLUMES, LANES).await?)];
+    let costs = vec![("new volume, 20 connections", calls.fill(VOLUMES, LANES).await?)];
+    memory.push(("after 2,000 new volumes", driver.memory()?));
+    tokio::time::sleep(Duration::from_mins(1)).await;
+    memory.push(("a minute later", driver.memory()?));
+    Ok(Measured { costs: costs_of(&calls, costs).await?, memory })
+}
+
+/// Every kind of call with what it costs.
+async fn costs_of(calls: &Calls<'_>, mut all: Vec<(&'static str, Cost)>) -> Result<Vec<(&'static str, Cost)>> {
     all.push(("capabilities", calls.many(ROUNDS, REPEATS, Calls::capabilities).await?));
     all.push(("repeated CreateVolume", calls.many(ROUNDS, REPEATS, Calls::create_again).await?));
     all.push(("ValidateVolumeCapabilities", calls.many(ROUNDS, REPEATS, Calls::validate).await?));
