@@ -1,14 +1,19 @@
 //! A link that is away: what does not replicate goes on, what would have to know the peer is not called done, and what
 //! was asked meanwhile is carried out when the link is back.
 
+use std::time::{Duration, Instant};
+
 use serde_json::json;
 
 use super::pair::{Pair, source, until};
 use crate::support::place::PoolKind;
-use crate::support::site::Content;
+use crate::support::served::Mood;
+use crate::support::site::{Content, Source};
 
 /// Where the words are written that tell the sides apart.
 const AT: u64 = 3_000_000;
+/// How long a host may take to end: the default of `drain`, and a moment for the processes.
+const DRAIN: Duration = Duration::from_secs(40);
 
 /// The old primary is resynced while its peer, promoted by force, cannot be seen. Nobody asks again.
 #[tokio::test]
@@ -59,4 +64,56 @@ async fn a_site_without_its_link_does_all_but_replicate() {
     until(taken, "it never goes on").await;
     let grants = pair.b.site.host.status().await["grants"].to_string();
     assert!(!grants.contains("absent"), "{grants}");
+}
+
+/// The server of the directory takes requests and never answers one.
+#[tokio::test]
+async fn a_site_whose_link_hangs_does_all_but_replicate() {
+    goes_on_while_the_link_is(Mood::Hangs).await;
+}
+
+/// It answers all of them with ESTALE.
+#[tokio::test]
+async fn a_site_whose_link_is_stale_does_all_but_replicate() {
+    goes_on_while_the_link_is(Mood::Stale).await;
+}
+
+async fn goes_on_while_the_link_is(mood: Mood) {
+    let Some(mut pair) = Pair::served(PoolKind::Ext4).await else { return };
+    let copied = pair.replicated("v", b"both have it", json!({})).await;
+    // The transfer that is under way then, and steps of the background, meet it in all of their work.
+    pair.a.write(&copied.a, AT, &[7; 4 << 20]);
+    let source_at_b = source(&copied.b);
+    pair.server().set(mood);
+    for round in ["running", "started"] {
+        let made = pair.b.site.create(round, Content::Ext4, None).await.unwrap();
+        // Copied by a job, where blocks cannot be shared.
+        let clone = Source::Volume(made.id.clone());
+        let clone = pair.b.site.create(&format!("{round}-clone"), Content::Ext4, Some(clone)).await.unwrap();
+        pair.b.site.delete(&clone).await.unwrap();
+        pair.b.site.mount(&made).await.unwrap();
+        pair.b.site.unmount(&made).await.unwrap();
+        pair.b.site.delete(&made).await.unwrap();
+        let status = pair.b.site.host.status().await;
+        let grants = status["grants"].to_string();
+        assert!(grants.contains("/link (absent: "), "{round}: {grants}");
+        assert_eq!(grants.matches("absent").count(), 1, "the pool is there, {round}: {grants}");
+        assert_eq!(status["breaker"]["state"], "closed", "{status}");
+        if round == "running" {
+            pair.b.promote_by_force(&source_at_b).await.expect("force needs no peer");
+            let begin = Instant::now();
+            pair.b.site.host.stop().await;
+            assert!(begin.elapsed() < DRAIN, "it took {:?} to end", begin.elapsed());
+            pair.b.site.host.start_again().await;
+        }
+    }
+    pair.b.write(&copied.b, AT, b"written at b!");
+    pair.server().set(Mood::Well);
+    let demoted = || async { pair.a.demote(&source(&copied.a)).await.ok() };
+    until(demoted, "the other side never comes to itself").await;
+    drop(pair.a.resync(&source(&copied.a)).await);
+    let taken = || async { (pair.a.word(&copied.a, AT, 13) == b"written at b!").then_some(()) };
+    until(taken, "it never goes on").await;
+    let shown = || async { (!pair.b.site.host.status().await["grants"].to_string().contains("absent")).then_some(()) };
+    until(shown, "the link is never told to be back").await;
 }

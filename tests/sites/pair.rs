@@ -15,6 +15,7 @@ use tempfile::TempDir;
 use tonic::{Code, Status};
 
 use crate::support::place::{Place, PoolKind};
+use crate::support::served::Served;
 use crate::support::site::{Content, Site, Volume, options_with};
 use crate::support::tap::Tap;
 use crate::support::{Guest, PATIENCE, TestHost, beside_steps, wire};
@@ -34,7 +35,23 @@ pub struct End {
 pub struct Pair {
     pub a: End,
     pub b: End,
-    link: TempDir,
+    link: Link,
+}
+
+/// What the sites share.
+#[derive(Debug)]
+enum Link {
+    Plain(TempDir),
+    Served(Served),
+}
+
+impl Link {
+    fn path(&self) -> &Path {
+        match self {
+            Self::Plain(directory) => directory.path(),
+            Self::Served(served) => served.path(),
+        }
+    }
 }
 
 /// One of the two sites.
@@ -54,10 +71,24 @@ pub struct Copied {
 impl Pair {
     /// None: nothing can be mounted here, which is said aloud.
     pub async fn start(kind: PoolKind) -> Option<Self> {
+        Self::with(kind, Link::Plain(tempfile::tempdir().unwrap())).await
+    }
+
+    /// The same with a link behind a server of the test's own.
+    pub async fn served(kind: PoolKind) -> Option<Self> {
+        Self::with(kind, Link::Served(Served::make()?)).await
+    }
+
+    async fn with(kind: PoolKind, link: Link) -> Option<Self> {
         let (a, b) = (Place::make(kind)?, Place::make(kind)?);
-        let link = tempfile::tempdir().unwrap();
         let (a, b) = tokio::join!(End::start(a, link.path(), None), End::start(b, link.path(), None));
         Some(Self { a, b, link })
+    }
+
+    /// The server of the link.
+    pub fn server(&self) -> &Served {
+        let Link::Served(served) = &self.link else { panic!("the link is a plain directory") };
+        served
     }
 
     /// The same with a tap on one of the hosts, which counts changes in its pool, in the link and in its
@@ -70,7 +101,7 @@ impl Pair {
         let at = |end| (which == end).then_some(&tap);
         let a = End::start(a, link.path(), at(Which::A)).await;
         let b = End::start(b, link.path(), at(Which::B)).await;
-        let mut pair = Self { a, b, link };
+        let mut pair = Self { a, b, link: Link::Plain(link) };
         tap.watch(pair.end(which).site.host.state());
         Some((pair, tap))
     }

@@ -15,6 +15,7 @@ mod options;
 pub mod place;
 mod pool;
 pub mod requests;
+pub mod served;
 pub mod shelf;
 pub mod site;
 pub mod tap;

@@ -32,7 +32,9 @@ impl Places {
     pub(super) fn around(configured: &[PathBuf], program: &Path) -> Self {
         let entries = std::fs::read_dir("/").into_iter().flatten().flatten().map(|entry| entry.path());
         let own = entries.filter(|path| path.is_dir() && !SYSTEM.iter().any(|system| path == Path::new(system)));
-        let configured = configured.iter().filter_map(|path| std::fs::canonicalize(path).ok());
+        // All others lie in those of the first kind, and are not looked at: their server may not answer.
+        let of_system = |path: &&PathBuf| SYSTEM.iter().any(|system| path.starts_with(system));
+        let configured = configured.iter().filter(of_system).filter_map(|path| std::fs::canonicalize(path).ok());
         let path = std::env::var_os("PATH").unwrap_or_default();
         let programs = std::env::split_paths(&path).chain(SYSTEM.iter().map(PathBuf::from));
         let never = ["/boot", "/dev", "/etc", "/proc", "/sys"].map(Path::new);

@@ -15,7 +15,7 @@ use super::{
     reach::Reach,
 };
 use rustix::{
-    fs::{CWD, Mode, OFlags, ResolveFlags},
+    fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, statx},
     io::Errno,
 };
 use std::{
@@ -100,7 +100,16 @@ impl Grant {
     fn reach(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let (found, host) = (Arc::clone(&self.found), self.host.clone());
         let open = move || Ok(open_plain(&find(&found, &host)?.host, flags, PLAIN)?);
-        if self.is_optional() { self.reach.try_to(open) } else { open() }
+        match self.guard() {
+            Some(reach) => reach.try_to_look(open)?,
+            None => open(),
+        }
+    }
+
+    /// The way to it, where it may hang and the component can do without it: whoever works in it goes this way.
+    pub(super) fn guard(&self) -> Option<Reach> {
+        let is_local = self.found.get().is_some_and(|found| found.local);
+        (self.is_optional() && !is_local).then(|| self.reach.clone())
     }
 
     /// What the component calls it.
@@ -108,11 +117,11 @@ impl Grant {
         &self.name
     }
 
-    /// Opens it for the component's own work, as it is now.
+    /// Opens it for the component's own work, as it is now. Whoever may wait goes the way of its [`Self::guard`].
     pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
         const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
         if patience == Patience::Any {
-            let opened = self.reach(FLAGS);
+            let opened = find(&self.found, &self.host).and_then(|found| Ok(open_plain(&found.host, FLAGS, PLAIN)?));
             return opened.map_err(|error| self.absent(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
         let Some(found) = self.found.get().filter(|found| found.local) else { return Err(Trouble::Waits) };
@@ -133,11 +142,32 @@ impl Grant {
         }
     }
 
+    /// Whether it can be used now: its server is asked, too.
+    fn look(&self) -> Result<(), FileError> {
+        let root = self.open()?;
+        let ask = move || statx(root.root(), "", AtFlags::EMPTY_PATH | AtFlags::STATX_FORCE_SYNC, StatxFlags::INO);
+        let asked = self.guard().map_or_else(|| Ok(ask()), |reach| reach.try_to_look(ask.clone()));
+        let asked = asked.and_then(|asked| Ok(asked.map(drop)?));
+        asked.map_err(|e| FileError::io(&e, "look at the granted directory", &self.guest.text()))
+    }
+
     /// Opens it as it is now. A link that took the place of a directory on the way leads nowhere:
     /// with nested grants the component could have put it there.
     fn open(&self) -> Result<Arc<Granted>, FileError> {
         let root = self.reach(OFlags::PATH).map_err(|e| FileError::io(&e, OPEN, &self.guest.text()))?;
         Ok(Arc::new(Granted::new(self.guest.clone(), root)))
+    }
+}
+
+/// Does work on a path, apart and with an end to the waiting where that is asked for.
+pub(super) fn in_time<T: Send + 'static>(
+    guard: Option<Reach>,
+    path: &str,
+    work: impl FnOnce() -> Result<T, FileError> + Send + 'static,
+) -> Result<T, FileError> {
+    match guard {
+        None => work(),
+        Some(reach) => reach.try_to(work).unwrap_or_else(|error| Err(FileError::io(&error, "reach it", path))),
     }
 }
 
@@ -233,7 +263,7 @@ impl Directories {
 
     /// The guest paths of those that cannot be opened now, each with the reason.
     pub fn absent(&self) -> Vec<(String, FileError)> {
-        let absent = |grant: &Arc<Grant>| Some((grant.name.clone(), grant.open().err()?));
+        let absent = |grant: &Arc<Grant>| Some((grant.name.clone(), grant.look().err()?));
         self.grants.iter().filter_map(absent).collect()
     }
 
@@ -258,8 +288,7 @@ impl Directories {
     pub(super) fn resolve(&self, path: &str, access: Access) -> Result<Resolved, FileError> {
         self.check_granted()?;
         let parsed = GuestPath::parse(path)?;
-        let found = self.grants.iter().find_map(|grant| Some((grant, parsed.beneath(&grant.guest)?)));
-        let Some((grant, names)) = found else {
+        let Some((grant, names)) = self.nearest(&parsed) else {
             return Err(FileError::at(FileErrorCode::NotAllowed, path, "lies in no granted directory"));
         };
         if access == Access::ReadWrite && grant.access == Access::ReadOnly {
@@ -282,14 +311,34 @@ impl Directories {
         Place::new(&resolved.grant, &resolved.names)
     }
 
-    /// The granted directories that may be changed, each opened or the reason why it cannot be. One that is not
-    /// there and that the component can do without is left out.
-    pub(super) fn writable(&self) -> impl Iterator<Item = Result<Arc<Granted>, FileError>> {
-        let writable = self.grants.iter().filter(|grant| grant.access == Access::ReadWrite);
-        writable.filter_map(|grant| match grant.open() {
-            Err(_) if grant.is_optional() => None,
-            opened => Some(opened),
+    /// Does this in each granted directory that may be changed. One that cannot be worked in, and that the component can
+    /// do without, is left out.
+    pub(super) fn in_each_writable(
+        &self,
+        work: impl Fn(&Arc<Granted>) -> Result<(), FileError> + Clone + Send + 'static,
+    ) -> Result<(), FileError> {
+        let mut writable = self.grants.iter().filter(|grant| grant.access == Access::ReadWrite);
+        writable.try_for_each(|grant| {
+            let (own, work) = (Arc::clone(grant), work.clone());
+            let done = in_time(grant.guard(), &grant.name, move || work(&own.open()?));
+            match done {
+                Err(error) if grant.is_optional() => {
+                    tracing::debug!(%error, "a directory that is not needed is left out");
+                    Ok(())
+                }
+                done => done,
+            }
         })
+    }
+
+    /// The way to the first of these paths that lies in a directory which may hang and is not needed.
+    pub(super) fn guard(&self, paths: &[&str]) -> Option<Reach> {
+        paths.iter().find_map(|path| self.nearest(&GuestPath::parse(path).ok()?)?.0.guard())
+    }
+
+    /// The nearest grant, and the names below it.
+    fn nearest<'a>(&'a self, path: &'a GuestPath) -> Option<(&'a Arc<Grant>, &'a [String])> {
+        self.grants.iter().find_map(|grant| Some((grant, path.beneath(&grant.guest)?)))
     }
 
     /// The granted directories as a component begins with them, none of them opened.

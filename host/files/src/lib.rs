@@ -33,6 +33,7 @@ pub use jobs::{
 };
 pub use ops::Allocation;
 pub use place::Intent;
+pub use reach::Reach;
 pub use space::Space;
 
 use descriptors::{OpenFiles, Root};
@@ -86,26 +87,30 @@ impl Files {
     /// `Unsupported`: the file system cannot, or not with these two. `AlreadyExists`: the target does.
     pub fn reflink(&self, source: &str, target: &str) -> Result<(), FileError> {
         self.check_changes()?;
-        ops::reflink(&self.directories, source, target)
+        self.apart([source, target], |files, [source, target]| ops::reflink(&files.directories, source, target))
     }
 
     /// Sets aside blocks for a range within the file, so that writing there cannot run out of space.
     /// The file does not grow. On Btrfs this holds for the first write to each block only.
     pub fn reserve(&self, path: &str, range: Extent) -> Result<(), FileError> {
         self.check_changes()?;
-        ops::reserve(&self.directories.open(path, Intent::Write)?, path, range)
+        self.apart([path], move |files, [path]| {
+            ops::reserve(&files.directories.open(path, Intent::Write)?, path, range)
+        })
     }
 
     /// Gives the blocks of a range within the file back; it reads as zeros afterwards.
     pub fn punch(&self, path: &str, range: Extent) -> Result<(), FileError> {
         self.check_changes()?;
-        ops::punch(&self.directories.open(path, Intent::Write)?, path, range)
+        self.apart([path], move |files, [path]| ops::punch(&files.directories.open(path, Intent::Write)?, path, range))
     }
 
     /// The ranges from `offset` on that hold data, at most `limit` of them. Blocks that are set aside
     /// and were never written hold none.
     pub fn list_allocated(&self, path: &str, offset: u64, limit: u32) -> Result<Page, FileError> {
-        allocated::list(&self.directories.open(path, Intent::Read)?, path, offset, limit)
+        self.apart([path], move |files, [path]| {
+            allocated::list(&files.directories.open(path, Intent::Read)?, path, offset, limit)
+        })
     }
 
     /// The ranges from `offset` on in which `target` may differ from `base`, at most `limit` of them.
@@ -118,26 +123,28 @@ impl Files {
         offset: u64,
         limit: u32,
     ) -> Result<DifferencePage, FileError> {
-        let base_file = self.directories.open(base, Intent::Read)?;
-        let target_file = self.directories.open(target, Intent::Read)?;
-        let base = differences::Side { file: &base_file, path: base };
-        let target = differences::Side { file: &target_file, path: target };
-        differences::list(base, target, offset, limit)
+        self.apart([base, target], move |files, [base, target]| {
+            let base_file = files.directories.open(base, Intent::Read)?;
+            let target_file = files.directories.open(target, Intent::Read)?;
+            let base = differences::Side { file: &base_file, path: base };
+            let target = differences::Side { file: &target_file, path: target };
+            differences::list(base, target, offset, limit)
+        })
     }
 
     /// The length of a file and what it takes up.
     pub fn get_allocation(&self, path: &str) -> Result<Allocation, FileError> {
-        ops::allocation(&self.directories.open(path, Intent::Read)?, path)
+        self.apart([path], |files, [path]| ops::allocation(&files.directories.open(path, Intent::Read)?, path))
     }
 
     /// Space and abilities of the file system that holds `path`, a file or a directory.
     pub fn get_space(&self, path: &str) -> Result<Space, FileError> {
-        self.probes.space(&self.directories, path)
+        self.apart([path], |files, [path]| files.probes.space(&files.directories, path))
     }
 
     /// Writes a file or directory, and the entry that names it, to disk.
     pub fn sync(&self, path: &str) -> Result<(), FileError> {
-        ops::sync(&self.directories, path)
+        self.apart([path], |files, [path]| ops::sync(&files.directories, path))
     }
 
     /// The file systems whose programs this host has.
@@ -174,6 +181,19 @@ impl Files {
     /// Blocks until they have ended, or until `deadline`.
     pub fn drain(&self, deadline: Instant) -> Drained {
         self.jobs.drain(deadline)
+    }
+
+    /// Does work on files at these paths: apart, and not waited for without end, where one of them lies in a directory that
+    /// may hang and that the component can do without.
+    fn apart<T: Send + 'static, const N: usize>(
+        &self,
+        paths: [&str; N],
+        work: impl FnOnce(&Self, [&str; N]) -> Result<T, FileError> + Send + 'static,
+    ) -> Result<T, FileError> {
+        let Some(reach) = self.directories.guard(&paths) else { return work(self, paths) };
+        let (own, copies) = (self.clone(), paths.map(str::to_owned));
+        let work = move || work(&own, copies.each_ref().map(String::as_str));
+        directories::in_time(Some(reach), &paths.join(" and "), work)
     }
 
     fn check_changes(&self) -> Result<(), FileError> {

@@ -22,7 +22,7 @@ const STICKY: u32 = 0o1000;
 #[derive(Debug)]
 pub(crate) struct Reach<'a> {
     pub(crate) state_dir: &'a Path,
-    /// Directories that are granted for writing.
+    /// Directories that are granted for writing, without links.
     pub(crate) written: Vec<PathBuf>,
 }
 
@@ -79,11 +79,12 @@ fn doubt(path: &Path, place: &Path, stat: &Metadata, reach: &Reach<'_>) -> std::
 
 impl Reach<'_> {
     fn around(&self, directory: &Path) -> Option<&Path> {
-        let written = self.written.iter().map(PathBuf::as_path);
-        std::iter::once(self.state_dir).chain(written).find(|writable| {
-            let resolved = writable.canonicalize();
-            directory.starts_with(resolved.as_deref().unwrap_or(writable))
-        })
+        let state_dir = self.state_dir.canonicalize();
+        if directory.starts_with(state_dir.as_deref().unwrap_or(self.state_dir)) {
+            return Some(self.state_dir);
+        }
+        // They are not looked at again: a server of theirs may not answer.
+        self.written.iter().map(PathBuf::as_path).find(|written| directory.starts_with(written))
     }
 }
 

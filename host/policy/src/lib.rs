@@ -9,6 +9,7 @@ pub mod limits;
 mod limits_section;
 mod problems;
 mod reference;
+mod resolve;
 mod rows;
 mod sections;
 #[cfg(test)]
@@ -26,6 +27,7 @@ pub use grants::Grants;
 pub use grants::directories::{DirectoryGrant, overlaps};
 pub use problems::{ConfigError, Problems};
 pub use reference::example;
+pub use resolve::resolved;
 pub use units::SOCKET_PATH;
 
 /// All there is to know to start a host.

@@ -27,6 +27,8 @@ fn given(config: &Config) -> Given {
         sockets.extend(all.into_iter().flatten().map(PathBuf::as_path));
     }
     writable.extend(sockets.into_iter().filter_map(|socket| Some(socket.parent()?.to_owned())));
+    // Before there is a thread that could be waited for: no server may be asked where they are.
+    let writable = writable.iter().map(|path| drivebay_policy::resolved(path)).collect();
     Given { writable, port: config.host.http.map(|address| address.port()) }
 }
 

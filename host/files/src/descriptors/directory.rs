@@ -7,7 +7,7 @@ use super::{
     local::is_local,
     standing::{Standing, sync, times},
 };
-use crate::directories::Grant;
+use crate::{directories::Grant, reach::Reach};
 use rustix::fs::{AtFlags, FileType, Mode, OFlags};
 use std::{
     ffi::OsStr,
@@ -88,9 +88,14 @@ impl Directory {
     pub(super) fn granted(grant: &Grant, may_change: bool, open_files: &OpenFiles, patience: Patience) -> Done<Self> {
         let held = open_files.take()?;
         let fd = grant.open_for_component(patience)?;
-        let standing = Standing { may_change, local: is_local(&fd) };
+        let standing = Standing { may_change, local: is_local(&fd), reach: grant.guard() };
         let modes = Modes { reads: true, writes: may_change };
         Ok(Self { fd, modes, standing, open_files: open_files.clone(), _held: held })
+    }
+
+    /// The way that work goes which may wait, where this may hang and is not needed.
+    pub fn guard(&self) -> Option<Reach> {
+        self.standing.guard()
     }
 
     /// Opens a regular file or a directory. Anything else is `ENOTSUP`.
@@ -110,7 +115,7 @@ impl Directory {
         let modes = Modes { reads: how.reads(), writes: how.writes() };
         // Without waiting no mount was crossed.
         let local = self.standing.local && (patience == Patience::Cached || is_local(&fd));
-        let standing = Standing { local, ..self.standing };
+        let standing = Standing { local, ..self.standing.clone() };
         match FileType::from_raw_mode(rustix::fs::fstat(&fd)?.st_mode) {
             FileType::Directory => {
                 let open_files = self.open_files.clone();

@@ -3,8 +3,9 @@
 use super::{
     Done, Errno, NewTime, Patience, Stat, Trouble,
     held::Held,
-    standing::{Standing, sync, times},
+    standing::{Closing, Standing, sync, times},
 };
+use crate::reach::Reach;
 use rustix::{
     fs::Advice,
     io::{ReadWriteFlags, retry_on_intr},
@@ -13,6 +14,7 @@ use std::{
     io::{IoSlice, IoSliceMut},
     num::NonZeroU64,
     os::fd::OwnedFd,
+    sync::Arc,
 };
 
 /// What a file or directory was opened for.
@@ -27,7 +29,8 @@ pub struct Modes {
 /// An open regular file.
 #[derive(Debug)]
 pub struct File {
-    fd: OwnedFd,
+    fd: Arc<OwnedFd>,
+    _closing: Closing,
     /// What it was opened for.
     pub modes: Modes,
     standing: Standing,
@@ -35,8 +38,14 @@ pub struct File {
 }
 
 impl File {
-    pub(super) const fn new(fd: OwnedFd, modes: Modes, standing: Standing, held: Held) -> Self {
-        Self { fd, modes, standing, _held: held }
+    pub(super) fn new(fd: OwnedFd, modes: Modes, standing: Standing, held: Held) -> Self {
+        let fd = Arc::new(fd);
+        Self { _closing: Closing::new(&fd, &standing), fd, modes, standing, _held: held }
+    }
+
+    /// The way that work goes which may wait, where this may hang and is not needed.
+    pub fn guard(&self) -> Option<Reach> {
+        self.standing.guard()
     }
 
     /// `EPERM` where nothing may be changed.

@@ -25,6 +25,7 @@ pub(super) use local::is_local;
 pub use root::Root;
 pub use stat::{Identity, Kind, Moment, NewTime, Stat};
 
+use crate::reach::Reach;
 pub use rustix::fs::Advice;
 pub use rustix::io::Errno;
 
@@ -59,6 +60,18 @@ impl From<Errno> for Trouble {
 
 /// What an operation gives.
 pub type Done<T> = Result<T, Trouble>;
+
+/// Does work that may wait. Where it may hang and is not needed (see the `guard`s), there is an end to the waiting, and it
+/// failed.
+///
+/// # Errors
+/// Its own; `EIO` where it hangs.
+pub fn in_time<T: Send + 'static>(guard: Option<Reach>, work: impl FnOnce() -> Done<T> + Send + 'static) -> Done<T> {
+    match guard {
+        None => work(),
+        Some(reach) => reach.try_to(work).unwrap_or(Err(Trouble::Refused(Errno::IO))),
+    }
+}
 
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 //! opens nothing pays nothing for it, and a pool that is unmounted is let go and found when it is back.
 
 use super::{Directory, Done, OpenFiles, Patience};
-use crate::directories::Grant;
+use crate::{directories::Grant, reach::Reach};
 use std::sync::{Arc, OnceLock};
 
 /// A granted directory.
@@ -29,7 +29,12 @@ impl Root {
         self.may_change
     }
 
-    /// The directory, open from now on.
+    /// The way that work goes which may wait, where this may hang and is not needed.
+    pub fn guard(&self) -> Option<Reach> {
+        self.directory.get().map_or_else(|| self.grant.guard(), Directory::guard)
+    }
+
+    /// The directory, open from now on. It may be waited for without end: whoever may wait goes the way of [`Self::guard`].
     pub fn directory(&self, patience: Patience) -> Done<&Directory> {
         if let Some(directory) = self.directory.get() {
             return Ok(directory);

@@ -1,29 +1,37 @@
 //! What files and directories of one grant have in common, and what is done to both alike.
 
 use super::{Done, Errno, NewTime, Patience, Trouble};
+use crate::reach::Reach;
 use rustix::{
     fs::Timestamps,
     io::{Result, retry_on_intr},
 };
-use std::os::fd::OwnedFd;
+use std::{os::fd::OwnedFd, sync::Arc};
 
 /// What may be done with a file or directory.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub(super) struct Standing {
     /// Whether its grant and the generation's view allow changes.
     pub(super) may_change: bool,
     /// Whether the kernel can tell what it has in memory: it is on a file system of this machine.
     pub(super) local: bool,
+    /// The way to the granted directory, where it may hang and the component can do without it.
+    pub(super) reach: Option<Reach>,
 }
 
 impl Standing {
     /// `EPERM` where nothing may be changed.
-    pub(super) fn check_change(self) -> Done<()> {
+    pub(super) fn check_change(&self) -> Done<()> {
         if self.may_change { Ok(()) } else { Err(Errno::PERM.into()) }
     }
 
+    /// The way that work goes which may wait.
+    pub(super) fn guard(&self) -> Option<Reach> {
+        self.reach.clone().filter(|_| !self.local)
+    }
+
     /// Whether this much patience is enough.
-    pub(super) fn check_wait(self, patience: Patience) -> Done<()> {
+    pub(super) fn check_wait(&self, patience: Patience) -> Done<()> {
         if self.local || patience == Patience::Any { Ok(()) } else { Err(Trouble::Waits) }
     }
 }
@@ -36,4 +44,29 @@ pub(super) fn sync(fd: &OwnedFd, contents_only: bool) -> Result<()> {
 /// The times in the system's form.
 pub(super) fn times(accessed: NewTime, modified: NewTime) -> Timestamps {
     Timestamps { last_access: accessed.system(), last_modification: modified.system() }
+}
+
+/// Closes a descriptor apart where that may hang: what was written is sent to its server then.
+#[derive(Debug)]
+pub(super) struct Closing(Option<(Arc<OwnedFd>, Reach)>);
+
+impl Closing {
+    pub(super) fn new(fd: &Arc<OwnedFd>, standing: &Standing) -> Self {
+        Self(standing.guard().map(|reach| (Arc::clone(fd), reach)))
+    }
+}
+
+impl Drop for Closing {
+    /// To be dropped after its owner's descriptor.
+    fn drop(&mut self) {
+        let Some((fd, reach)) = self.0.take() else { return };
+        let close = move || drop(fd);
+        if reach.hangs() {
+            // Nobody waits for this as well. Without a thread it is closed here.
+            let _ = std::thread::Builder::new().name("reach".to_owned()).spawn(close);
+        } else {
+            // What fails here has no one to be told.
+            let _ = reach.try_to(close);
+        }
+    }
 }

@@ -95,7 +95,8 @@ impl fmt::Debug for Origin {
 /// The limits of one backend's jobs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct JobLimits {
-    /// How many run at once; each has a thread.
+    /// How many run at once; each has a thread. As many more may run that work in a directory which may hang and which
+    /// the component can do without: those take nobody's place.
     pub running: usize,
     /// How many more wait their turn.
     pub waiting: usize,
@@ -153,6 +154,14 @@ impl Job {
         serde_json::to_writer(&mut text, self)
             .map_err(|e| FileError::new(FileErrorCode::Failed, format!("the job cannot be written down: {e}")))?;
         Ok(hex::encode(text.0.finalize()).into())
+    }
+
+    /// The files that it works on.
+    pub(super) fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Copy(copy) => vec![&copy.source, &copy.target],
+            Self::MakeFileSystem(make) => vec![&make.image],
+        }
     }
 
     /// The file that it changes.

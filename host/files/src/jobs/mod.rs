@@ -151,12 +151,13 @@ impl Jobs {
             key: key.to_owned(),
             serial: 0,
             description: job.description()?,
-            job: Arc::new(job),
             directories: Arc::clone(directories),
             stop: Arc::new(Stop::new()?),
             progress: Arc::new(Progress::default()),
             // A call that waits for its job is not to be given way to by it.
             gives_way: origin.call.is_none(),
+            may_hang: directories.guard(&job.paths()).is_some(),
+            job: Arc::new(job),
         };
         let mut origin = Some(origin);
         let submitted = self.0.table().submit(task, &mut origin, &self.0.limits)?;
@@ -201,7 +202,7 @@ impl Jobs {
             }
         }
         let key = KeyHash::new(&self.0.owner, key);
-        directories.writable().try_for_each(|grant| Journal::new(&grant?, &key)?.discard())
+        directories.in_each_writable(move |grant| Journal::new(grant, &key)?.discard())
     }
 
     /// Whether a job that this call started is under way.

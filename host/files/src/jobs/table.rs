@@ -30,6 +30,8 @@ pub(super) struct Task {
     pub(super) progress: Arc<Progress>,
     /// Whether it lets calls go first.
     pub(super) gives_way: bool,
+    /// Whether it works in a directory that may hang and that is not needed.
+    pub(super) may_hang: bool,
 }
 
 #[derive(Debug)]
@@ -54,6 +56,8 @@ struct Entry {
     stop: Arc<Stop>,
     progress: Arc<Progress>,
     origin: Origin,
+    /// Whether it works where something may hang that is not needed.
+    may_hang: bool,
     phase: Phase,
 }
 
@@ -83,7 +87,10 @@ pub(super) struct Table {
     /// Ended jobs, oldest first; some may be gone or anew meanwhile.
     ended: VecDeque<(String, u64)>,
     cancelling: HashSet<String>,
+    /// Where nothing hangs, or everything does.
     running: usize,
+    /// Where something may hang that is not needed.
+    at_risk: usize,
     serial: u64,
     draining: bool,
 }
@@ -100,9 +107,10 @@ impl Table {
         if let Some(serial) = self.find(&task.key, &task.description)? {
             return Ok(Submitted::Known { serial });
         }
-        let starts = self.running < limits.running;
+        let may_hang = task.may_hang;
+        let starts = self.has_room(may_hang, limits);
         if !starts && self.waiting.len() >= limits.waiting {
-            let words = format!("{} jobs run and {} wait already", self.running, self.waiting.len());
+            let words = format!("{} jobs run and {} wait already", self.running(), self.waiting.len());
             return Err(FileError::new(FileErrorCode::Limit, words));
         }
         self.serial += 1;
@@ -114,11 +122,12 @@ impl Table {
             stop: Arc::clone(&task.stop),
             progress: Arc::clone(&task.progress),
             origin: origin.take().unwrap_or_default(),
+            may_hang,
             phase: Phase::Running,
         };
         if starts {
             self.entries.insert(key, entry);
-            self.running += 1;
+            *self.places(may_hang) += 1;
             return Ok(Submitted::Start(task));
         }
         entry.phase = Phase::Waiting(task);
@@ -188,7 +197,9 @@ impl Table {
 
     /// A run has ended. Gives the next one to start.
     pub(super) fn end(&mut self, key: &str, result: Result<JobResult, FileError>, limits: &JobLimits) -> Option<Task> {
-        self.running = self.running.saturating_sub(1);
+        let may_hang = self.entries.get(key).is_some_and(|entry| entry.may_hang);
+        let places = self.places(may_hang);
+        *places = places.saturating_sub(1);
         if self.cancelling.contains(key) {
             self.entries.remove(key);
         } else if let Some(entry) = self.entries.get_mut(key) {
@@ -212,13 +223,12 @@ impl Table {
     }
 
     fn next(&mut self, limits: &JobLimits) -> Option<Task> {
-        if self.running >= limits.running {
-            return None;
-        }
-        let entry = self.entries.get_mut(&self.waiting.pop_front()?)?;
+        let may_start = |key: &String| self.entries.get(key).is_some_and(|it| self.has_room(it.may_hang, limits));
+        let key = self.waiting.remove(self.waiting.iter().position(may_start)?)?;
+        let entry = self.entries.get_mut(&key)?;
         match std::mem::replace(&mut entry.phase, Phase::Running) {
             Phase::Waiting(task) => {
-                self.running += 1;
+                *self.places(task.may_hang) += 1;
                 Some(task)
             }
             // It cannot be: what waits has not begun.
@@ -227,6 +237,14 @@ impl Table {
                 None
             }
         }
+    }
+
+    fn has_room(&self, may_hang: bool, limits: &JobLimits) -> bool {
+        (if may_hang { self.at_risk } else { self.running }) < limits.running
+    }
+
+    fn places(&mut self, may_hang: bool) -> &mut usize {
+        if may_hang { &mut self.at_risk } else { &mut self.running }
     }
 
     /// Begins to cancel a key: until [`Self::cancelled`] no job of this key can start.
@@ -268,6 +286,6 @@ impl Table {
 
     /// How many run.
     pub(super) fn running(&self) -> usize {
-        self.running
+        self.running + self.at_risk
     }
 }

@@ -6,7 +6,10 @@
 //! busy.
 
 use std::os::fd::{AsFd, OwnedFd};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::thread;
+use std::time::Duration;
 
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
@@ -46,8 +49,8 @@ impl Grants {
                 );
                 return Err(NodeError::new(ErrorCode::Invalid, message));
             }
-            // One that is not there yet is meant as it is written.
-            if let Ok(resolved) = grant.host.canonicalize() {
+            // One that is not there yet, or does not answer, is meant as it is written.
+            if let Some(resolved) = resolved(&grant.host) {
                 grant.host = resolved;
             }
         }
@@ -97,6 +100,16 @@ impl Grants {
             NodeError::new(ErrorCode::NotAllowed, message)
         })
     }
+}
+
+/// Where a directory is, without links; none: it is not there, or its server does not say so in time.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    const PATIENCE: Duration = Duration::from_secs(1);
+    let ((tell, told), path) = (mpsc::channel(), path.to_owned());
+    // What hangs holds its thread alone.
+    let look = move || tell.send(path.canonicalize().ok());
+    thread::Builder::new().name("grant".to_owned()).spawn(look).ok()?;
+    told.recv_timeout(PATIENCE).ok().flatten()
 }
 
 /// Opens for use what was opened for looking: the same file, whatever its name means by now.

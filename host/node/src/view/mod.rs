@@ -6,10 +6,12 @@
 //!
 //! ```text
 //! showroom (when, and whose word counts) -> mod (View) -> plan (what is to be where, and the difference) -> system (always shown)
+//!                                                 |----> looks (where paths lead, though a server hangs)
 //!                                                 '----> effects (system calls)
 //! ```
 
 mod effects;
+mod looks;
 mod plan;
 mod showroom;
 mod system;
@@ -20,6 +22,7 @@ use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 
 use self::effects::Made;
+use self::looks::Looks;
 use self::plan::{Item, Plan};
 pub(crate) use self::showroom::Showroom;
 use crate::error::NodeError;
@@ -32,6 +35,7 @@ pub(crate) struct View {
     made: Made,
     /// What was ever to be seen: generations with former grants drain, and may come back.
     visible: Vec<Visible>,
+    looks: Looks,
     shown: Plan,
     /// What could not be shown when it was last tried, and was said.
     said: Vec<String>,
@@ -43,7 +47,9 @@ impl View {
     pub(crate) fn make(aside: &Path, visible: Vec<Visible>) -> Result<Self, NodeError> {
         let failed = |errno| NodeError::system("making a mount namespace", errno);
         let made = effects::make(aside.to_owned()).map_err(failed)?;
-        let mut view = Self { made, visible: system::visible(), shown: Plan::new(), said: Vec::new() };
+        let visible_anyway = system::visible();
+        let looks = Looks::new(visible_anyway.iter().map(|visible| visible.path.clone()));
+        let mut view = Self { made, visible: visible_anyway, looks, shown: Plan::new(), said: Vec::new() };
         let working = std::env::current_dir().into_iter();
         for directory in top().into_iter().chain(working) {
             let below = directory.strip_prefix("/").unwrap_or(&directory);
@@ -85,7 +91,7 @@ impl View {
 
     /// Shows what took the place of something, and what has come to be there. Gives what could not be shown.
     pub(crate) fn refresh(&mut self) -> Result<Vec<String>, NodeError> {
-        let wanted = plan::plan(&self.visible);
+        let wanted = plan::plan(&self.visible, &mut self.looks);
         let steps = plan::steps(&self.shown, &wanted);
         // All of the machine is what is left here.
         let all = self.visible.iter().filter(|visible| visible.path.parent().is_none());
@@ -143,9 +149,11 @@ impl View {
         self.said = refused;
     }
 
-    /// Where what is to be seen stands, and the links that lead there.
+    /// Where what is to be seen stands, and the links that lead there; but for those that hang.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
-        self.shown.keys().map(PathBuf::as_path).chain(self.visible.iter().map(|visible| visible.path.as_path()))
+        let all = self.shown.keys().map(PathBuf::as_path).chain(self.visible.iter().map(|it| it.path.as_path()));
+        let hanging: Vec<_> = self.visible.iter().filter(|it| self.looks.hangs(&it.path)).collect();
+        all.filter(move |path| !hanging.iter().any(|it| path.starts_with(&it.path)))
     }
 
     /// Whether this was ever to be seen.

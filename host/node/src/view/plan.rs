@@ -11,6 +11,7 @@ use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
 
+use super::looks::Looks;
 use super::system::is_everybodys;
 use crate::visible::{Showing, Visible};
 
@@ -51,18 +52,21 @@ pub(super) struct Source {
 pub(super) type Plan = BTreeMap<PathBuf, Item>;
 
 /// What all of this means on this machine now. What is not there is left out.
-pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>) -> Plan {
+pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>, looks: &mut Looks) -> Plan {
     let mut plan = Plan::new();
     for visible in visible {
-        add(&mut plan, visible);
+        add(&mut plan, visible, looks);
     }
     let mut plan = without_what_is_seen_anyway(&plan);
     hold_in_place(&mut plan);
     plan
 }
 
-fn add(plan: &mut Plan, visible: &Visible) {
-    let mut way = Way::of(&visible.path);
+fn add(plan: &mut Plan, visible: &Visible, looks: &mut Looks) {
+    let mut way = match visible.how {
+        Showing::Read | Showing::Write => looks.way(&visible.path),
+        Showing::Own | Showing::Beside | Showing::Alone | Showing::Hidden => Way::of(&visible.path),
+    };
     if visible.how == Showing::Own && way.end.is_none() && fs::create_dir_all(&visible.path).is_ok() {
         way = Way::of(&visible.path);
     }
@@ -174,7 +178,7 @@ pub(super) fn steps(shown: &Plan, wanted: &Plan) -> Steps {
 }
 
 /// A link on the way to a file.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 struct Link {
     path: PathBuf,
     target: PathBuf,
@@ -183,8 +187,8 @@ struct Link {
 }
 
 /// The way to a path, as the kernel follows it.
-#[derive(Debug, Default)]
-struct Way {
+#[derive(Debug, Clone, Default)]
+pub(super) struct Way {
     links: Vec<Link>,
     /// Where it leads, without links; none: it ends before.
     end: Option<(PathBuf, Source)>,
@@ -193,7 +197,7 @@ struct Way {
 }
 
 impl Way {
-    fn of(path: &Path) -> Self {
+    pub(super) fn of(path: &Path) -> Self {
         let mut way = Self::default();
         let mut at = PathBuf::from("/");
         let mut ahead = parts(path);

@@ -113,6 +113,7 @@ impl Showroom {
                 let _ = poll(&mut [], Some(&TOGETHER));
             }
             names.iter().for_each(Watch::forget);
+            // Right before they are watched, so that what hangs is known.
             if let Some(view) = &mut *self.lock() {
                 view.follow();
             }

@@ -78,7 +78,7 @@ fn what_is_named_is_planned_where_it_is() {
         ),
     ];
     for (visible, expected) in cases {
-        let told = told(&plan(&visible), &root);
+        let told = told(&plan(&visible, &mut Looks::default()), &root);
         let expected: Vec<_> = expected.iter().map(|(path, how)| ((*path).to_owned(), (*how).to_owned())).collect();
         assert_eq!(told, expected, "{visible:?}");
     }
@@ -88,13 +88,13 @@ fn what_is_named_is_planned_where_it_is() {
 fn a_link_without_end_leads_nowhere() {
     let (_held, root) = root();
     symlink("loop", root.join("loop")).unwrap();
-    let plan = plan(&[shown(&root.join("loop/x"), Showing::Write)]);
+    let plan = plan(&[shown(&root.join("loop/x"), Showing::Write)], &mut Looks::default());
     assert!(plan.values().all(|item| matches!(item, Item::Link(_))), "{plan:?}");
 }
 
 #[test]
 fn a_file_in_a_directory_of_everybodys_is_alone() {
-    let plan = plan(&[shown(Path::new("/etc/passwd"), Showing::Beside)]);
+    let plan = plan(&[shown(Path::new("/etc/passwd"), Showing::Beside)], &mut Looks::default());
     assert_eq!(told(&plan, Path::new("/")), [("etc/passwd".to_owned(), "read".to_owned())]);
 }
 
@@ -104,12 +104,18 @@ fn what_took_a_place_is_planned_anew() {
     let pool = root.join("pool");
     fs::create_dir(&pool).unwrap();
     let visible = [shown(&pool, Showing::Write)];
-    let before = plan(&visible);
-    assert_eq!(steps(&before, &plan(&visible)), Steps::default());
+    let before = plan(&visible, &mut Looks::default());
+    assert_eq!(steps(&before, &plan(&visible, &mut Looks::default())), Steps::default());
     fs::rename(&pool, root.join("aside")).unwrap();
-    assert_eq!(steps(&before, &plan(&visible)), Steps { go: vec![pool.clone()], come: Vec::new() });
+    assert_eq!(
+        steps(&before, &plan(&visible, &mut Looks::default())),
+        Steps { go: vec![pool.clone()], come: Vec::new() }
+    );
     fs::create_dir(&pool).unwrap();
-    assert_eq!(steps(&before, &plan(&visible)), Steps { go: vec![pool.clone()], come: vec![pool] });
+    assert_eq!(
+        steps(&before, &plan(&visible, &mut Looks::default())),
+        Steps { go: vec![pool.clone()], come: vec![pool] }
+    );
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use drivebay_observe::drill::{self, Defence};
 
 use super::DirectoryGrant;
+use crate::resolve::resolved;
 use crate::{BackendConfig, Problems};
 
 /// A granted directory, and where it is with its links resolved, as far as it is there.
@@ -24,10 +25,10 @@ pub fn overlaps(state: &Path, backends: &[BackendConfig], problems: &mut Problem
     let granted: Vec<_> = backends
         .iter()
         .flat_map(|backend| backend.grants.directories.iter().map(|grant| (backend.name.as_str(), grant)))
-        .map(|(backend, grant)| Granted { backend, grant, place: place(&grant.host) })
+        .map(|(backend, grant)| Granted { backend, grant, place: resolved(&grant.host) })
         .collect();
     // Whoever has it has the state of all backends.
-    let own = place(state);
+    let own = resolved(state);
     for one in granted.iter().filter(|one| own.starts_with(&one.place) || one.place.starts_with(&own)) {
         let (one, state) = (named(one), state.display());
         problems.add(format!("{one} and the host's state in {state} overlap: grant directories apart from it"));
@@ -38,10 +39,6 @@ pub fn overlaps(state: &Path, backends: &[BackendConfig], problems: &mut Problem
             problems.add(format!("{one} and {other} overlap, and one of them may be written: grant directories apart"));
         }
     }
-}
-
-fn place(path: &Path) -> PathBuf {
-    path.canonicalize().unwrap_or_else(|_| path.to_owned())
 }
 
 fn collide(one: &Granted<'_>, other: &Granted<'_>) -> bool {

@@ -10,94 +10,45 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::bindings::io::streams::{InputStream, OutputStream};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
-use super::streams::{Reader, Start, Writer};
+use super::held::{Descriptor, Folder, Listing};
+use super::streams::{Reader, Start, Writer, take};
 use super::translate::{
     advice, follows, hash, inward, inward_entries, kind, opening, outward, outward_entries, stat, time,
 };
 use super::{FileSystemView, said};
-use drivebay_files::descriptors::{Directory, Done, Entries, File, Kind, Modes, Opened, Patience, Root, Stat};
+use drivebay_files::descriptors::{Directory, Done, Entries, File, Kind, Modes, Opened, Patience, Stat};
 
 /// Bytes that are read or written at once; between two of them a guest can be interrupted.
 pub(super) const CHUNK: usize = 64 * 1024;
-
-/// What a component holds.
-#[derive(Debug)]
-pub(super) enum Descriptor {
-    Root(Root),
-    Directory(Directory),
-    File(Arc<File>),
-}
-
-impl Descriptor {
-    fn file(&self) -> Result<&Arc<File>, ErrorCode> {
-        match self {
-            Self::File(file) => Ok(file),
-            Self::Root(_) | Self::Directory(_) => Err(ErrorCode::BadDescriptor),
-        }
-    }
-
-    fn folder(&self) -> Result<Folder<'_>, ErrorCode> {
-        match self {
-            Self::Root(root) => Ok(Folder::Root(root)),
-            Self::Directory(directory) => Ok(Folder::Open(directory)),
-            Self::File(_) => Err(ErrorCode::NotDirectory),
-        }
-    }
-
-    fn stat(&self, patience: Patience) -> Done<Stat> {
-        match self {
-            Self::File(file) => file.stat(patience),
-            Self::Root(root) => root.directory(patience)?.stat(patience),
-            Self::Directory(directory) => directory.stat(patience),
-        }
-    }
-
-    fn sync(&self, contents_only: bool) -> Done<()> {
-        match self {
-            Self::File(file) => file.sync(contents_only),
-            Self::Root(root) => root.directory(Patience::Any)?.sync(contents_only),
-            Self::Directory(directory) => directory.sync(contents_only),
-        }
-    }
-}
-
-/// A directory that is open, or will be.
-#[derive(Debug, Clone, Copy)]
-enum Folder<'a> {
-    Root(&'a Root),
-    Open(&'a Directory),
-}
-
-impl<'a> Folder<'a> {
-    fn get(self, patience: Patience) -> Done<&'a Directory> {
-        match self {
-            Self::Root(root) => root.directory(patience),
-            Self::Open(directory) => Ok(directory),
-        }
-    }
-
-    /// Where waiting is allowed.
-    fn open(self) -> Done<&'a Directory> {
-        self.get(Patience::Any)
-    }
-}
 
 impl FileSystemView<'_> {
     fn descriptor(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<&Descriptor> {
         Ok(self.table.get(&inward(descriptor))?)
     }
 
-    fn folder(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<Folder<'_>> {
+    fn folder(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<Folder> {
         Ok(self.descriptor(descriptor)?.folder()?)
     }
 
-    fn file(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<&Arc<File>> {
-        Ok(self.descriptor(descriptor)?.file()?)
+    fn file(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<Arc<File>> {
+        Ok(Arc::clone(self.descriptor(descriptor)?.file()?))
+    }
+
+    /// Does something with a path in a directory, where waiting is allowed.
+    async fn at<T: Send + 'static>(
+        &mut self,
+        directory: &Resource<types::Descriptor>,
+        path: String,
+        work: impl FnOnce(&Directory, &str) -> Done<T> + Send + 'static,
+    ) -> FsResult<T> {
+        let (folder, own) = (self.folder(directory)?, path.clone());
+        let done = self.waiting.wait(folder.guard(), move || work(folder.open()?, &own)).await;
+        done.map_err(|error| self.refused(&path, error))
     }
 
     /// A stream that writes.
     fn write_from(&mut self, file: &Resource<types::Descriptor>, start: Start) -> FsResult<Resource<OutputStream>> {
-        let file = Arc::clone(self.file(file)?);
+        let file = self.file(file)?;
         said(file.check_change())?;
         let writer: DynOutputStream = Box::new(Writer::new(file, start, self.waiting.clone()));
         Ok(self.table.push(writer)?)
@@ -124,12 +75,12 @@ impl HostDescriptor for FileSystemView<'_> {
         how: types::Advice,
     ) -> FsResult<()> {
         let file = self.file(&fd)?;
-        self.waiting.wait(|| file.advise(offset, length, advice(how))).await
+        self.waiting.wait(file.guard(), move || file.advise(offset, length, advice(how))).await
     }
 
     async fn sync_data(&mut self, fd: Resource<types::Descriptor>) -> FsResult<()> {
-        let descriptor = self.descriptor(&fd)?;
-        self.waiting.wait(|| descriptor.sync(true)).await
+        let descriptor = self.descriptor(&fd)?.clone();
+        self.waiting.wait(descriptor.guard(), move || descriptor.sync(true)).await
     }
 
     async fn get_flags(&mut self, fd: Resource<types::Descriptor>) -> FsResult<DescriptorFlags> {
@@ -155,7 +106,7 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn set_size(&mut self, fd: Resource<types::Descriptor>, size: Filesize) -> FsResult<()> {
         let file = self.file(&fd)?;
-        self.waiting.wait(|| file.set_size(size)).await
+        self.waiting.wait(file.guard(), move || file.set_size(size)).await
     }
 
     async fn set_times(
@@ -164,14 +115,15 @@ impl HostDescriptor for FileSystemView<'_> {
         accessed: NewTimestamp,
         modified: NewTimestamp,
     ) -> FsResult<()> {
-        let descriptor = self.descriptor(&fd)?;
+        let descriptor = self.descriptor(&fd)?.clone();
         let (accessed, modified) = (time(accessed)?, time(modified)?);
-        let set = || match descriptor {
+        let guard = descriptor.guard();
+        let set = move || match descriptor {
             Descriptor::File(file) => file.set_times(accessed, modified),
             Descriptor::Root(root) => root.directory(Patience::Any)?.set_times(accessed, modified),
             Descriptor::Directory(directory) => directory.set_times(accessed, modified),
         };
-        self.waiting.wait(set).await
+        self.waiting.wait(guard, set).await
     }
 
     async fn read(
@@ -182,42 +134,38 @@ impl HostDescriptor for FileSystemView<'_> {
     ) -> FsResult<(Vec<u8>, bool)> {
         let file = self.file(&fd)?;
         let length = usize::try_from(length).unwrap_or(usize::MAX).min(CHUNK);
-        let read = |patience| {
-            let mut bytes = vec![0; length];
-            let count = file.read(&mut bytes, offset, patience)?;
-            bytes.truncate(count);
-            Ok((bytes, count == 0))
-        };
-        self.waiting.run(read).await
+        let bytes = self.waiting.run(file.guard(), move |patience| take(&file, length, offset, patience)).await?;
+        let ended = bytes.is_empty();
+        Ok((bytes, ended))
     }
 
     async fn write(&mut self, fd: Resource<types::Descriptor>, bytes: Vec<u8>, offset: Filesize) -> FsResult<Filesize> {
         let file = self.file(&fd)?;
         said(file.check_change())?;
-        let written = self.waiting.wait(|| file.write(&bytes, offset)).await?;
+        let written = self.waiting.wait(file.guard(), move || file.write(&bytes, offset)).await?;
         Ok(Filesize::try_from(written).unwrap_or(Filesize::MAX))
     }
 
     async fn read_directory(&mut self, fd: Resource<types::Descriptor>) -> FsResult<Resource<DirectoryEntryStream>> {
         let folder = self.folder(&fd)?;
-        let entries = self.waiting.wait(|| folder.open()?.entries()).await?;
+        let guard = folder.guard();
+        let entries = self.waiting.wait(guard.clone(), move || folder.open()?.entries()).await?;
         self.limiter.hold(Entries::MEMORY).map_err(FsError::trap)?;
-        Ok(outward_entries(&self.table.push(entries)?))
+        Ok(outward_entries(&self.table.push(Listing::new(entries, guard))?))
     }
 
     async fn sync(&mut self, fd: Resource<types::Descriptor>) -> FsResult<()> {
-        let descriptor = self.descriptor(&fd)?;
-        self.waiting.wait(|| descriptor.sync(false)).await
+        let descriptor = self.descriptor(&fd)?.clone();
+        self.waiting.wait(descriptor.guard(), move || descriptor.sync(false)).await
     }
 
     async fn create_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.create_directory(&path)).await.map_err(|error| self.refused(&path, error))
+        self.at(&fd, path, Directory::create_directory).await
     }
 
     async fn stat(&mut self, fd: Resource<types::Descriptor>) -> FsResult<DescriptorStat> {
-        let descriptor = self.descriptor(&fd)?;
-        Ok(stat(self.waiting.run(|patience| descriptor.stat(patience)).await?))
+        let descriptor = self.descriptor(&fd)?.clone();
+        Ok(stat(self.waiting.run(descriptor.guard(), move |patience| descriptor.stat(patience)).await?))
     }
 
     async fn stat_at(
@@ -239,8 +187,9 @@ impl HostDescriptor for FileSystemView<'_> {
     ) -> FsResult<()> {
         let folder = self.folder(&fd)?;
         let (accessed, modified) = (time(accessed)?, time(modified)?);
-        let set = || folder.open()?.set_times_at(&path, follows(flags), accessed, modified);
-        self.waiting.wait(set).await
+        let guard = folder.guard();
+        let set = move || folder.open()?.set_times_at(&path, follows(flags), accessed, modified);
+        self.waiting.wait(guard, set).await
     }
 
     async fn link_at(
@@ -252,7 +201,9 @@ impl HostDescriptor for FileSystemView<'_> {
         new_path: String,
     ) -> FsResult<()> {
         let (folder, target) = (self.folder(&fd)?, self.folder(&target)?);
-        self.waiting.wait(|| folder.open()?.link(&path, follows(flags), target.open()?, &new_path)).await
+        let guard = folder.guard().or_else(|| target.guard());
+        let link = move || folder.open()?.link(&path, follows(flags), target.open()?, &new_path);
+        self.waiting.wait(guard, link).await
     }
 
     async fn open_at(
@@ -265,11 +216,12 @@ impl HostDescriptor for FileSystemView<'_> {
     ) -> FsResult<Resource<types::Descriptor>> {
         let folder = self.folder(&fd)?;
         let how = opening(path_flags, open_flags, flags)?;
-        let opened = self.waiting.run(|patience| folder.get(patience)?.open(&path, how, patience)).await;
+        let (guard, own) = (folder.guard(), path.clone());
+        let opened = self.waiting.run(guard, move |patience| folder.get(patience)?.open(&own, how, patience)).await;
         let opened = opened.map_err(|error| self.refused(&path, error))?;
         let descriptor = match opened {
             Opened::File(file) => Descriptor::File(Arc::new(file)),
-            Opened::Directory(directory) => Descriptor::Directory(directory),
+            Opened::Directory(directory) => Descriptor::Directory(Arc::new(directory)),
         };
         Ok(outward(&self.table.push(descriptor)?))
     }
@@ -280,13 +232,11 @@ impl HostDescriptor for FileSystemView<'_> {
     }
 
     async fn readlink_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<String> {
-        let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.read_link(&path)).await.map_err(|error| self.refused(&path, error))
+        self.at(&fd, path, Directory::read_link).await
     }
 
     async fn remove_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.remove_directory(&path)).await.map_err(|error| self.refused(&path, error))
+        self.at(&fd, path, Directory::remove_directory).await
     }
 
     async fn rename_at(
@@ -297,17 +247,17 @@ impl HostDescriptor for FileSystemView<'_> {
         new_path: String,
     ) -> FsResult<()> {
         let (folder, target) = (self.folder(&fd)?, self.folder(&target)?);
-        self.waiting.wait(|| folder.open()?.rename(&path, target.open()?, &new_path)).await
+        let guard = folder.guard().or_else(|| target.guard());
+        self.waiting.wait(guard, move || folder.open()?.rename(&path, target.open()?, &new_path)).await
     }
 
     async fn symlink_at(&mut self, fd: Resource<types::Descriptor>, text: String, path: String) -> FsResult<()> {
         let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.symlink(&text, &path)).await
+        self.waiting.wait(folder.guard(), move || folder.open()?.symlink(&text, &path)).await
     }
 
     async fn unlink_file_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
-        let folder = self.folder(&fd)?;
-        self.waiting.wait(|| folder.open()?.unlink(&path)).await.map_err(|error| self.refused(&path, error))
+        self.at(&fd, path, Directory::unlink).await
     }
 
     fn read_via_stream(
@@ -337,9 +287,10 @@ impl HostDescriptor for FileSystemView<'_> {
         one: Resource<types::Descriptor>,
         other: Resource<types::Descriptor>,
     ) -> wasmtime::Result<bool> {
-        let (one, other) = (self.table.get(&inward(&one))?, self.table.get(&inward(&other))?);
-        let same = |patience| Ok(one.stat(patience)?.identity == other.stat(patience)?.identity);
-        match self.waiting.run(same).await {
+        let (one, other) = (self.table.get(&inward(&one))?.clone(), self.table.get(&inward(&other))?.clone());
+        let guard = one.guard().or_else(|| other.guard());
+        let same = move |patience| Ok(one.stat(patience)?.identity == other.stat(patience)?.identity);
+        match self.waiting.run(guard, same).await {
             Ok(same) => Ok(same),
             // It has no error to answer; two files of which nothing can be known are not known to be one.
             Err(error) => error.downcast().map(|_| false),
@@ -347,8 +298,9 @@ impl HostDescriptor for FileSystemView<'_> {
     }
 
     async fn metadata_hash(&mut self, fd: Resource<types::Descriptor>) -> FsResult<MetadataHashValue> {
-        let descriptor = self.descriptor(&fd)?;
-        Ok(hash(self.waiting.run(|patience| descriptor.stat(patience)).await?.identity))
+        let descriptor = self.descriptor(&fd)?.clone();
+        let stat = self.waiting.run(descriptor.guard(), move |patience| descriptor.stat(patience)).await?;
+        Ok(hash(stat.identity))
     }
 
     async fn metadata_hash_at(
@@ -363,9 +315,10 @@ impl HostDescriptor for FileSystemView<'_> {
 
 impl FileSystemView<'_> {
     async fn look(&mut self, fd: &Resource<types::Descriptor>, flags: PathFlags, path: &str) -> FsResult<Stat> {
-        let folder = self.folder(fd)?;
-        let look = |patience| folder.get(patience)?.stat_at(path, follows(flags), patience);
-        self.waiting.run(look).await.map_err(|error| self.refused(path, error))
+        let (folder, own) = (self.folder(fd)?, path.to_owned());
+        let guard = folder.guard();
+        let look = move |patience| folder.get(patience)?.stat_at(&own, follows(flags), patience);
+        self.waiting.run(guard, look).await.map_err(|error| self.refused(path, error))
     }
 }
 
@@ -374,10 +327,10 @@ impl HostDirectoryEntryStream for FileSystemView<'_> {
         &mut self,
         stream: Resource<DirectoryEntryStream>,
     ) -> FsResult<Option<DirectoryEntry>> {
-        let entries = self.table.get_mut(&inward_entries(&stream))?;
-        let entry = match entries.read_before() {
+        let listing = self.table.get(&inward_entries(&stream))?;
+        let entry = match listing.before() {
             Some(entry) => entry,
-            None => match self.waiting.wait(|| entries.read_on()).await? {
+            None => match self.waiting.wait(listing.guard.clone(), listing.read_on()).await? {
                 Some(entry) => entry,
                 None => return Ok(None),
             },

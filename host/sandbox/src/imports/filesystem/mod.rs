@@ -5,6 +5,7 @@
 //! backend's lane first; the operations themselves are `drivebay_files::descriptors`'.
 
 mod descriptor;
+mod held;
 mod streams;
 #[cfg(test)]
 mod tests;
@@ -16,7 +17,7 @@ use wasmtime::component::{HasData, Linker, Resource, ResourceTable};
 use wasmtime_wasi::p2::bindings::filesystem::{preopens, types};
 use wasmtime_wasi::p2::{FsError, FsResult};
 
-use self::descriptor::Descriptor;
+use self::held::Descriptor;
 use super::refusals::{self, Tried};
 use crate::context::CallContext;
 use crate::fault::Absent;
@@ -24,8 +25,8 @@ use crate::lane::{self, Lane};
 use crate::limiter::Limiter;
 use crate::meter::Meter;
 use crate::store::{HostState, Surroundings};
-use drivebay_files::Files;
-use drivebay_files::descriptors::{Done, Patience, Trouble};
+use drivebay_files::descriptors::{Done, Patience, Trouble, in_time};
+use drivebay_files::{Files, Reach};
 
 /// The interface, for the linker.
 struct FileSystem;
@@ -68,7 +69,7 @@ impl preopens::Host for FileSystemView<'_> {
         let mut directories = Vec::new();
         for root in self.files.roots() {
             let name = root.guest().to_owned();
-            directories.push((translate::outward(&self.table.push(Descriptor::Root(root))?), name));
+            directories.push((translate::outward(&self.table.push(Descriptor::Root(Arc::new(root)))?), name));
         }
         Ok(directories)
     }
@@ -86,20 +87,28 @@ impl FileSystemView<'_> {
 
 impl Waiting {
     /// Does at once what needs not wait, and anything else on the lane.
-    pub(crate) async fn run<T>(&self, operation: impl Fn(Patience) -> Done<T>) -> FsResult<T> {
+    pub(crate) async fn run<T: Send + 'static>(
+        &self,
+        guard: Option<Reach>,
+        operation: impl Fn(Patience) -> Done<T> + Send + 'static,
+    ) -> FsResult<T> {
         if !lane::is_here() {
             match operation(Patience::Cached) {
                 Err(Trouble::Waits) => {}
                 done => return said(done),
             }
         }
-        self.wait(|| operation(Patience::Any)).await
+        self.wait(guard, move || operation(Patience::Any)).await
     }
 
-    /// Does what may wait, on the lane.
-    pub(crate) async fn wait<T>(&self, operation: impl FnOnce() -> Done<T>) -> FsResult<T> {
+    /// Does what may wait, on the lane; where it may hang and is not needed, there is an end to the waiting.
+    pub(crate) async fn wait<T: Send + 'static>(
+        &self,
+        guard: Option<Reach>,
+        operation: impl FnOnce() -> Done<T> + Send + 'static,
+    ) -> FsResult<T> {
         self.ready().await.map_err(FsError::trap)?;
-        said(Meter::apart(operation))
+        said(Meter::apart(|| in_time(guard, operation)))
     }
 
     /// Resolves on the lane, and when it is this call's turn to have the kernel work for it.

@@ -10,7 +10,7 @@ use super::Waiting;
 use super::descriptor::CHUNK;
 use crate::lane;
 use crate::meter::Meter;
-use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble};
+use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble, in_time};
 
 /// Reads a file from an offset on.
 #[derive(Debug)]
@@ -36,19 +36,19 @@ impl Reader {
         if size == 0 {
             return Ok(Bytes::new());
         }
-        let mut bytes = vec![0; size.min(CHUNK)];
-        match self.file.read(&mut bytes, self.offset, patience) {
+        let guard = self.file.guard().filter(|_| patience == Patience::Any);
+        let (file, offset) = (Arc::clone(&self.file), self.offset);
+        match in_time(guard, move || take(&file, size.min(CHUNK), offset, patience)) {
             Err(Trouble::Waits) => {
                 self.waits = true;
                 Ok(Bytes::new())
             }
-            Ok(0) => {
+            Ok(bytes) if bytes.is_empty() => {
                 self.closed = true;
                 Err(StreamError::Closed)
             }
-            Ok(count) => {
-                bytes.truncate(count);
-                self.offset = self.offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+            Ok(bytes) => {
+                self.offset = self.offset.saturating_add(u64::try_from(bytes.len()).unwrap_or(u64::MAX));
                 Ok(bytes.into())
             }
             Err(trouble) => {
@@ -93,6 +93,14 @@ impl InputStream for Reader {
     }
 }
 
+/// Reads bytes of a file, as many as there are at once; none: it ends there.
+pub(super) fn take(file: &File, length: usize, offset: u64, patience: Patience) -> Done<Vec<u8>> {
+    let mut bytes = vec![0; length];
+    let count = file.read(&mut bytes, offset, patience)?;
+    bytes.truncate(count);
+    Ok(bytes)
+}
+
 /// Where a writer begins.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Start {
@@ -128,25 +136,26 @@ impl Writer {
     /// Writes what was taken; it is on a lane.
     fn write_pending(&mut self) {
         let Some(bytes) = self.pending.take() else { return };
-        if let Err(trouble) = Meter::apart(|| self.write_all(&bytes)) {
+        if let Err(trouble) = Meter::apart(|| self.write_all(bytes)) {
             self.state = State::Failed(trouble);
         }
     }
 
-    fn write_all(&mut self, mut bytes: &[u8]) -> Done<()> {
+    fn write_all(&mut self, mut bytes: Bytes) -> Done<()> {
         loop {
-            let count = match &mut self.start {
-                Start::End => self.file.append(bytes)?,
-                Start::At(offset) => {
-                    let count = self.file.write(bytes, *offset)?;
-                    *offset = offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
-                    count
-                }
+            let (file, own, start) = (Arc::clone(&self.file), bytes.clone(), self.start);
+            let write = move || match start {
+                Start::End => file.append(&own),
+                Start::At(offset) => file.write(&own, offset),
             };
+            let count = in_time(self.file.guard(), write)?;
+            if let Start::At(offset) = &mut self.start {
+                *offset = offset.saturating_add(u64::try_from(count).unwrap_or(u64::MAX));
+            }
             if count == 0 && !bytes.is_empty() {
                 return Err(Errno::IO.into());
             }
-            bytes = bytes.get(count..).unwrap_or_default();
+            bytes = bytes.slice(count.min(bytes.len())..);
             if bytes.is_empty() {
                 return Ok(());
             }

@@ -7,8 +7,8 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
     self, DescriptorStat, DescriptorType, ErrorCode, MetadataHashValue, NewTimestamp, OpenFlags, PathFlags,
 };
 
-use super::descriptor::Descriptor;
-use drivebay_files::descriptors::{Advice, Entries, Identity, Kind, Moment, NewTime, Opening, Stat};
+use super::held::{Descriptor, Listing};
+use drivebay_files::descriptors::{Advice, Identity, Kind, Moment, NewTime, Opening, Stat};
 
 pub(super) fn outward(descriptor: &Resource<Descriptor>) -> Resource<types::Descriptor> {
     Resource::new_own(descriptor.rep())
@@ -18,11 +18,11 @@ pub(super) fn inward(descriptor: &Resource<types::Descriptor>) -> Resource<Descr
     Resource::new_own(descriptor.rep())
 }
 
-pub(super) fn outward_entries(entries: &Resource<Entries>) -> Resource<types::DirectoryEntryStream> {
+pub(super) fn outward_entries(entries: &Resource<Listing>) -> Resource<types::DirectoryEntryStream> {
     Resource::new_own(entries.rep())
 }
 
-pub(super) fn inward_entries(entries: &Resource<types::DirectoryEntryStream>) -> Resource<Entries> {
+pub(super) fn inward_entries(entries: &Resource<types::DirectoryEntryStream>) -> Resource<Listing> {
     Resource::new_own(entries.rep())
 }
 
