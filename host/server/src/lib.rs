@@ -2,6 +2,7 @@
 //! about calls.
 
 mod authority;
+mod health;
 pub mod listener;
 pub mod reception;
 mod rounds;
@@ -16,9 +17,11 @@ use std::sync::Arc;
 use tokio::net::UnixListener;
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
+use tonic::server::NamedService as _;
 use tonic::service::Routes;
 
 use tonic_health::pb::FILE_DESCRIPTOR_SET as HEALTH;
+use tonic_health::pb::health_server::HealthServer;
 use tonic_reflection::pb::v1alpha::FILE_DESCRIPTOR_SET as REFLECTION_ALPHA;
 
 use drivebay_proto::FILE_DESCRIPTOR_SET;
@@ -36,6 +39,7 @@ use drivebay_proto::pb::replication::controller_server::ControllerServer as Repl
 use drivebay_proto::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
 use drivebay_rpc::{Doors, Front};
 
+use crate::health::Wellness;
 use crate::rounds::Rounds;
 use crate::seats::Seats;
 use crate::workers::Workers;
@@ -44,6 +48,22 @@ use crate::workers::Workers;
 const MESSAGE: usize = 4 * 1024 * 1024;
 /// The largest answer that is sent; clients written in Go refuse larger ones.
 const ANSWER: usize = 4 * 1024 * 1024;
+
+/// The services by their names, as [`routes`] has them.
+const SERVED: [&str; 12] = [
+    IdentityServer::<Front>::NAME,
+    ControllerServer::<Front>::NAME,
+    GroupControllerServer::<Front>::NAME,
+    SnapshotMetadataServer::<Front>::NAME,
+    NodeServer::<Front>::NAME,
+    AddonsIdentityServer::<Front>::NAME,
+    ReplicationServer::<Front>::NAME,
+    VolumeGroupServer::<Front>::NAME,
+    FenceControllerServer::<Front>::NAME,
+    ReclaimSpaceControllerServer::<Front>::NAME,
+    ReclaimSpaceNodeServer::<Front>::NAME,
+    EncryptionKeyRotationControllerServer::<Front>::NAME,
+];
 
 /// Connections to one socket at a time. Sidecars and kubelet hold one each, health checks come and go.
 const CONNECTIONS: usize = 512;
@@ -61,7 +81,7 @@ pub async fn serve(
     mut doors: watch::Receiver<Doors>,
     end: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
-    let services = routes(front).await.prepare().into_axum_router().fallback(words::unknown_service);
+    let services = routes(front).prepare().into_axum_router().fallback(words::unknown_service);
     let (mut rounds, seats) = (Rounds::new(services, workers), Seats::new(CONNECTIONS));
     let mut turn = doors.borrow_and_update().turn;
     let served = loop {
@@ -81,7 +101,7 @@ pub async fn serve(
 }
 
 /// All services on every socket; what a socket is not for answers so itself.
-async fn routes(front: Front) -> Routes {
+fn routes(front: Front) -> Routes {
     macro_rules! limited {
         ($server:ident) => {
             $server::new(front.clone()).max_decoding_message_size(MESSAGE).max_encoding_message_size(ANSWER)
@@ -111,7 +131,5 @@ async fn routes(front: Front) -> Routes {
     if let Ok(v1alpha) = reflection().build_v1alpha() {
         routes = routes.add_service(v1alpha);
     }
-    let (reporter, health) = tonic_health::server::health_reporter();
-    reporter.set_service_status("", tonic_health::ServingStatus::Serving).await;
-    routes.add_service(health)
+    routes.add_service(HealthServer::new(Wellness(&SERVED)))
 }
