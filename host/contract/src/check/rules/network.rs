@@ -23,6 +23,7 @@ fn is_range(text: &str) -> bool {
     let Some((address, prefix)) = text.split_once('/') else { return false };
     let Ok(address) = address.parse::<IpAddr>() else { return false };
     let longest = if address.is_ipv4() { 32 } else { 128 };
-    let digits = !prefix.is_empty() && prefix.bytes().all(|digit| digit.is_ascii_digit());
+    // As the address: no sign, and no zero before other digits, which some readers take for octal.
+    let digits = prefix.bytes().all(|digit| digit.is_ascii_digit()) && (prefix.len() == 1 || !prefix.starts_with('0'));
     digits && prefix.parse::<u8>().is_ok_and(|prefix| prefix <= longest)
 }

@@ -292,6 +292,8 @@ fn networks() {
             ("cidrs[0].cidr", |r| r.cidrs[0].cidr = "192.0.2.1".into()),
             ("cidrs[0].cidr", |r| r.cidrs[0].cidr = "192.0.2.0/33".into()),
             ("cidrs[0].cidr", |r| r.cidrs[0].cidr = "192.0.2.0/08 ".into()),
+            ("cidrs[0].cidr", |r| r.cidrs[0].cidr = "192.0.2.0/08".into()),
+            ("cidrs[0].cidr", |r| r.cidrs[0].cidr = "192.0.2.0/+8".into()),
             ("cidrs[1].cidr", |r| r.cidrs[1].cidr = "2001:db8::/129".into()),
             ("cidrs[1].cidr", |r| r.cidrs[1].cidr = "fe80::1%eth0/64".into()),
         ],
