@@ -1,8 +1,12 @@
 //! One life of volumes, the same for a backend in every language: what the contract promises does
 //! not depend on the toolchain. Asserts nothing about a language but that its component keeps it.
 
+use std::collections::BTreeMap;
+
 use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
-use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, GetPluginInfoRequest, Volume};
+use drivebay_proto::pb::csi::v1::{
+    CreateVolumeRequest, GetPluginInfoRequest, ValidateVolumeCapabilitiesRequest, Volume,
+};
 use tonic::Code;
 use tonic::transport::Channel;
 
@@ -35,6 +39,7 @@ async fn life(name: &'static str) {
     let mut client = host.controller().await;
     let (first, second) = (create(&mut client, "a").await, create(&mut client, "b").await);
     is_idempotent(&mut client, &first, &second).await;
+    knows_its_own_context(&mut client).await;
     misbehaves_in_words(&mut client).await;
     deletes(&mut client, &first).await;
 
@@ -63,6 +68,37 @@ async fn is_idempotent(client: &mut ControllerClient<Channel>, first: &Volume, s
     expect(&refused(client.create_volume(larger).await), Code::AlreadyExists, "");
     let verdict = client.validate_volume_capabilities(requests::validate(&first.volume_id)).await.unwrap();
     assert_eq!(verdict.into_inner().confirmed.unwrap().volume_capabilities, [requests::capability()]);
+}
+
+/// What is not the volume's is not confirmed: another value, an unknown key, a key that is missing.
+async fn knows_its_own_context(client: &mut ControllerClient<Channel>) {
+    let parameters: BTreeMap<_, _> = [("kind", "x"), ("with space", "=\",")].map(|(k, v)| (k.into(), v.into())).into();
+    let request = CreateVolumeRequest { parameters, ..requests::create("context") };
+    let volume = client.create_volume(request).await.unwrap().into_inner().volume.unwrap();
+    let changed = |key: &str, value: Option<&str>| {
+        let mut context = volume.volume_context.clone();
+        match value {
+            Some(value) => drop(context.insert(key.to_owned(), value.to_owned())),
+            None => assert!(context.remove(key).is_some(), "{key} is none of {context:?}"),
+        }
+        context
+    };
+    let cases = [
+        (volume.volume_context.clone(), true),
+        (changed("language", Some("other")), false),
+        (changed("language", None), false),
+        (changed("parameter.kind", Some("y")), false),
+        (changed("parameter.kind", None), false),
+        (changed("unknown", Some("x")), false),
+    ];
+    for (volume_context, is_own) in cases {
+        let request = ValidateVolumeCapabilitiesRequest {
+            volume_context: volume_context.clone(),
+            ..requests::validate(&volume.volume_id)
+        };
+        let verdict = client.validate_volume_capabilities(request).await.unwrap().into_inner();
+        assert_eq!(verdict.confirmed.is_some(), is_own, "{volume_context:?}: {verdict:?}");
+    }
 }
 
 async fn misbehaves_in_words(client: &mut ControllerClient<Channel>) {

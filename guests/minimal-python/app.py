@@ -50,8 +50,7 @@ class Volumes(exports.Volumes):
         return types.Volume(
             capacity_bytes=record.capacity_bytes,
             volume_id=record.volume_id,
-            volume_context=[("language", "python")]
-            + [(f"parameter.{key}", value) for key, value in request.parameters],
+            volume_context=context(request.parameters),
             content_source=None,
             accessible_topology=[],
         )
@@ -62,9 +61,18 @@ class Volumes(exports.Volumes):
     def validate_volume_capabilities(
         self, request: volumes.ValidateVolumeCapabilitiesRequest
     ) -> volumes.Verdict:
-        if not records.exists(request.volume_id):
+        record = records.find(request.volume_id)
+        if record is None:
             raise records.error(types.ErrorCode.NOT_FOUND, f"there is no volume {request.volume_id}")
+        told = request.volume_context
+        if told and sorted(told) != sorted(context(record.parameters)):
+            return volumes.Verdict_Unsupported("the volume has another context")
         return volumes.Verdict_Supported()
+
+
+def context(parameters: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """What clients are told of a volume, the same for all its life."""
+    return [("language", "python")] + [(f"parameter.{key}", value) for key, value in parameters]
 
 
 def choose(asked: types.CapacityRange) -> int:

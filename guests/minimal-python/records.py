@@ -64,9 +64,12 @@ def delete(volume_id: str) -> None:
     raise crowded()
 
 
-def exists(volume_id: str) -> bool:
-    """Whether there is a volume of this id."""
-    return read(f"id/{volume_id}") is not None
+def find(volume_id: str) -> Record | None:
+    """The volume of this id; none: there is no such volume."""
+    name = read(f"id/{volume_id}")
+    key = f"volume/{name}"
+    found = None if name is None else read(key)
+    return None if found is None else parse(key, found)
 
 
 def read(key: str) -> str | None:

@@ -7,6 +7,7 @@
 package export_drivebay_backend_volumes
 
 import (
+	"strings"
 	"wit_component/collector"
 	types "wit_component/drivebay_backend_types"
 	volumes "wit_component/drivebay_backend_volumes"
@@ -18,6 +19,12 @@ import (
 
 // defaultBytes is the size of a volume when the client does not say: 1 GiB.
 const defaultBytes = 1 << 30
+
+// parameter is what the keys of a volume's context begin with that hold its parameters.
+const parameter = "parameter."
+
+// language is in every volume's context.
+var language = wit.Tuple2[string, string]{F0: "language", F1: "go"}
 
 // CreateVolume makes a volume, or finds the one that an earlier call with the same name made.
 func CreateVolume(request volumes.CreateVolumeRequest) wit.Result[volumes.Volume, volumes.Error] {
@@ -39,17 +46,21 @@ func DeleteVolume(request volumes.DeleteVolumeRequest) wit.Result[wit.Unit, volu
 	return wit.Ok[wit.Unit, volumes.Error](wit.Unit{})
 }
 
-// ValidateVolumeCapabilities supports everything for every volume that exists.
+// ValidateVolumeCapabilities supports everything for every volume that exists, but for a context of another.
 func ValidateVolumeCapabilities(
 	request volumes.ValidateVolumeCapabilitiesRequest,
 ) wit.Result[volumes.Verdict, volumes.Error] {
 	collector.Step()
-	exists, failed := records.Exists(request.VolumeId)
-	if failed == nil && !exists {
+	record, failed := records.Find(request.VolumeId)
+	if failed == nil && record == nil {
 		failed = records.Fail(types.ErrorCode_NotFound, "there is no volume "+request.VolumeId)
 	}
 	if failed != nil {
 		return wit.Err[volumes.Verdict, volumes.Error](*failed)
+	}
+	if len(request.VolumeContext) > 0 && !isContext(request.VolumeContext, record) {
+		return wit.Ok[volumes.Verdict, volumes.Error](
+			volumes.MakeVerdictUnsupported("the volume has another context"))
 	}
 	return wit.Ok[volumes.Verdict, volumes.Error](volumes.MakeVerdictSupported())
 }
@@ -75,9 +86,9 @@ func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
 		failed.Reason = wit.Some("incompatible")
 		return types.Volume{}, failed
 	}
-	context := types.StringMap{{F0: "language", F1: "go"}}
+	context := types.StringMap{language}
 	for _, pair := range request.Parameters {
-		context = append(context, wit.Tuple2[string, string]{F0: "parameter." + pair.F0, F1: pair.F1})
+		context = append(context, wit.Tuple2[string, string]{F0: parameter + pair.F0, F1: pair.F1})
 	}
 	return types.Volume{
 		CapacityBytes: record.CapacityBytes,
@@ -85,6 +96,23 @@ func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
 		VolumeContext: context,
 		ContentSource: wit.None[types.VolumeContentSource](),
 	}, nil
+}
+
+// isContext tells whether this is what CreateVolume said of the volume.
+func isContext(context types.StringMap, record *records.Record) bool {
+	languages, parameters := 0, types.StringMap{}
+	for _, pair := range context {
+		key, ok := strings.CutPrefix(pair.F0, parameter)
+		switch {
+		case ok:
+			parameters = append(parameters, wit.Tuple2[string, string]{F0: key, F1: pair.F1})
+		case pair == language:
+			languages++
+		default:
+			return false
+		}
+	}
+	return languages == 1 && records.Fingerprint(parameters) == record.Parameters
 }
 
 func choose(asked types.CapacityRange) uint64 {

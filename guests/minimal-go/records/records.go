@@ -105,10 +105,22 @@ func Delete(volumeID string) *types.Error {
 	return crowded()
 }
 
-// Exists tells whether there is a volume of this id.
-func Exists(volumeID string) (bool, *types.Error) {
+// Find returns the volume of this id; nil: there is no such volume.
+func Find(volumeID string) (*Record, *types.Error) {
 	name, failed := read("id/" + volumeID)
-	return failed == nil && name.IsSome(), failed
+	if failed != nil || name.IsNone() {
+		return nil, failed
+	}
+	key := "volume/" + name.Some()
+	found, failed := read(key)
+	if failed != nil || found.IsNone() {
+		return nil, failed
+	}
+	record, failed := parse(key, found.Some())
+	if failed != nil {
+		return nil, failed
+	}
+	return &record, nil
 }
 
 func read(key string) (wit.Option[string], *types.Error) {
