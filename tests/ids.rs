@@ -11,7 +11,7 @@ const REQUIRED: [&str; 22] = [
 ];
 
 /// A rule, and a test as file and function.
-const PROOFS: [(&str, &str, &str); 50] = [
+const PROOFS: [(&str, &str, &str); 51] = [
     ("T1", "host/contract/src/check/tests/traps.rs", "t1_relative_paths_pass_where_a_volume_is_only_looked_for"),
     ("T1", "tests/traps.rs", "t1_a_relative_path_of_an_unknown_volume_is_not_found"),
     ("T2", "host/contract/src/check/tests/traps.rs", "t2_members_of_a_group_snapshot_may_be_left_out"),
@@ -33,6 +33,7 @@ const PROOFS: [(&str, &str, &str); 50] = [
     ("T9", "tests/clients/mod.rs", "t9_python_makes_every_call"),
     ("T10", "host/contract/src/check/tests/traps.rs", "t10_unknown_modes_are_refused"),
     ("T10", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
+    ("T10", "tests/traps.rs", "t10_the_condition_that_is_announced_is_listed"),
     ("D1", "tests/contract/mod.rs", "the_served_contract_is_the_released_one"),
     ("D1", "tests/traps.rs", "t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown"),
     ("D2", "tests/addons/dialects.rs", "d2_every_generation_of_clients_has_the_same_effects"),

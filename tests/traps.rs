@@ -4,11 +4,12 @@
 use drivebay_proto::pb::csi::v1::controller_service_capability::{Type as Kind, rpc::Type as Rpc};
 use drivebay_proto::pb::csi::v1::{
     ControllerGetCapabilitiesRequest, ControllerPublishVolumeRequest, CreateVolumeRequest,
-    GetVolumeGroupSnapshotRequest, NodeExpandVolumeRequest, NodeGetVolumeStatsRequest, NodePublishVolumeRequest,
+    GetVolumeGroupSnapshotRequest, ListVolumesRequest, NodeExpandVolumeRequest, NodeGetVolumeStatsRequest,
+    NodePublishVolumeRequest,
 };
 use tonic::Code;
 
-use crate::support::{Guest, Options, TestHost, expect, refused, requests};
+use crate::support::{Guest, Node, Options, Pool, TestHost, expect, refused, requests};
 
 #[tokio::test]
 async fn t1_a_relative_path_of_an_unknown_volume_is_not_found() {
@@ -94,4 +95,27 @@ async fn t10_what_clients_do_not_know_can_be_hidden_and_what_they_knew_shown() {
     assert_eq!(all.len() - ALPHA.len(), old.len(), "nothing else is hidden");
     assert!(!all.contains(&Rpc::VolumeCondition) && legacy.contains(&Rpc::VolumeCondition));
     assert!([all, old, legacy].iter().flatten().all(|rpc| *rpc != Rpc::Unknown));
+}
+
+/// What is announced to a health monitor is what it finds: it asks the listing and nothing else.
+#[tokio::test]
+#[expect(deprecated, reason = "older clients look for it")]
+async fn t10_the_condition_that_is_announced_is_listed() {
+    let pool = Pool::plain();
+    let options = Options::default().pool(&pool.path(), Node::Withheld).backend("legacy-condition = true");
+    let host = TestHost::start(Guest::LOCAL, options).await;
+    let mut client = host.controller().await;
+    let mut ids = Vec::new();
+    for name in ["well", "lost"] {
+        ids.push(client.create_volume(requests::create(name)).await.unwrap().into_inner().volume.unwrap().volume_id);
+    }
+    let lost = pool.path().join("volumes").join(&ids[1][..2]).join(&ids[1]);
+    std::fs::rename(lost.join("image"), lost.join("image.away")).unwrap();
+    let listed = client.list_volumes(ListVolumesRequest::default()).await.unwrap().into_inner().entries;
+    let abnormal = |id: &String| {
+        let entry = listed.iter().find(|entry| entry.volume.as_ref().is_some_and(|volume| volume.volume_id == *id));
+        let condition = entry.unwrap().status.clone().unwrap().volume_condition;
+        condition.unwrap_or_else(|| panic!("{id} has no condition: {listed:?}")).abnormal
+    };
+    assert_eq!(ids.iter().map(abnormal).collect::<Vec<_>>(), [false, true], "{listed:?}");
 }
