@@ -3,8 +3,9 @@
 //! That the suite can find fault at all is proved in `tests/liar/tests/conform.rs`.
 
 use std::collections::BTreeSet;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::Value;
 use tokio::process::Command;
 
@@ -140,6 +141,33 @@ async fn two_sites() -> Run {
     conform("two-sites", &first, &with, &more).await
 }
 
+/// A host that is killed and started again while it is judged.
+async fn killed() -> Run {
+    let (pool, files) = (Pool::plain(), tempfile::tempdir().unwrap());
+    let host = local(&pool, Options::default()).await;
+    let heir = Heir(files.path().join("process"));
+    let (process, program) = (host.process(), env!("CARGO_BIN_EXE_drivebay"));
+    let end =
+        format!("kill -KILL {process}; while grep -q '^State:.[RSD]' /proc/{process}/status; do sleep 0.01; done");
+    let begin =
+        format!("{program} serve --config {} >/dev/null 2>&1 & echo $! > {}", host.file().display(), heir.0.display());
+    let with = format!("kill = \"\"\"{end}; {begin}\"\"\"\n{ONE_SITE}{LOCAL}");
+    conform("killed", &host, &with, &[("--only", "X-146".to_owned())]).await
+}
+
+/// A host that a command has started; the test is not its parent.
+struct Heir(PathBuf);
+
+impl Drop for Heir {
+    fn drop(&mut self) {
+        let process = std::fs::read_to_string(&self.0).unwrap_or_default();
+        let process = process.trim().parse().ok().and_then(Pid::from_raw);
+        if let Some(process) = process {
+            let _ = kill_process(process, Signal::KILL);
+        }
+    }
+}
+
 /// The tutorial's backend has a node and no controller.
 async fn node_only() -> Run {
     let data = tempfile::tempdir().unwrap();
@@ -164,7 +192,7 @@ async fn the_reference_backend_keeps_every_rule_in_every_layout() {
     }
     let (unified, split, secrets, nodes) = tokio::join!(unified(), split(), secrets(), two_nodes());
     let (sites, node_only, no_groups) = tokio::join!(two_sites(), node_only(), no_groups());
-    let runs = [unified, split, secrets, nodes, sites, node_only, no_groups];
+    let runs = [unified, split, secrets, nodes, sites, node_only, no_groups, killed().await];
     let faults: Vec<_> = runs.iter().flat_map(Run::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let judged: BTreeSet<_> = runs.iter().flat_map(|run| run.with_result("pass")).collect();

@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tonic::{Code, Status};
 
-pub(crate) use revival::Revival;
+pub(crate) use revival::{Revival, are_back};
 
 use crate::outcome::Stop;
 use crate::site::{Site, Socket};

@@ -46,6 +46,8 @@ pub struct With {
     pub strict: bool,
     /// A command for the shell that starts the driver again when it has ended.
     pub restart: Option<String>,
+    /// A command for the shell that kills the driver, as a power failure does, and starts it again.
+    pub kill: Option<String>,
 }
 
 impl Default for With {
@@ -66,6 +68,7 @@ impl Default for With {
             parallel: 8,
             strict: false,
             restart: None,
+            kill: None,
         }
     }
 }

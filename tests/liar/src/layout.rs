@@ -79,7 +79,10 @@ pub(crate) struct Layout {
     pub(crate) existing: Option<String>,
     /// Whether it ends when it is asked for fewer than no snapshots.
     pub(crate) dies: bool,
+    /// Whether it takes the liberties that the rules leave.
+    pub(crate) loose: bool,
     cut_by: Option<PathBuf>,
+    killed_by: Option<PathBuf>,
     lies: Lies,
 }
 
@@ -91,7 +94,9 @@ impl Layout {
             group_limit: options.group_limit,
             existing: options.existing.clone(),
             dies: options.dies,
+            loose: options.loose,
             cut_by: options.cut_by.clone(),
+            killed_by: options.killed_by.clone(),
             lies: Lies::new(options.broken),
         }
     }
@@ -99,6 +104,11 @@ impl Layout {
     /// Whether the two sites do not hear each other.
     pub(crate) fn is_cut(&self) -> bool {
         self.cut_by.as_ref().is_some_and(|file| file.exists())
+    }
+
+    /// Whether it was killed and started again.
+    pub(crate) fn was_killed(&self) -> bool {
+        self.killed_by.as_ref().is_some_and(|file| file.exists())
     }
 
     /// Whether a capability is there; the empty one always is.
@@ -123,6 +133,11 @@ impl Layout {
     /// The numbers of the capabilities of an area.
     pub(crate) fn offered(&self, area: &str) -> Vec<i32> {
         let all = CAPABILITIES.iter().filter(|(name, _)| *name == area).flat_map(|(_, all)| all.iter());
-        all.filter(|(name, _)| self.has(&format!("{area}.{name}"))).map(|(_, number)| *number).collect()
+        let offered = all.filter(|(name, _)| self.has(&format!("{area}.{name}"))).map(|(_, number)| *number);
+        let mut offered: Vec<_> = offered.collect();
+        if self.loose {
+            offered.extend(offered.first().copied());
+        }
+        offered
     }
 }

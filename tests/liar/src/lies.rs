@@ -269,4 +269,5 @@ pub(crate) const LIES: &[(&str, &str)] = &[
     ("X-143", "ValidateVolumeCapabilities confirms any context"),
     ("X-144", "NodeUnpublishVolume of what was published without anybody waiting answers OK and does nothing, once"),
     ("X-145", "a page of ListVolumes that begins after a deleted volume answers INTERNAL"),
+    ("X-146", "ListVolumes has forgotten what was made before the driver was killed"),
 ];

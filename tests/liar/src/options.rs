@@ -50,9 +50,17 @@ pub(crate) struct Options {
     /// End at once, without a word, when `ListSnapshots` is asked for fewer than no entries, as a driver does that panics.
     #[arg(long)]
     pub(crate) dies: bool,
+    /// Take the liberties that csi-driver-host-path takes, none of which breaks a rule: a capability is named twice, every
+    /// parameter and every length of a name is taken, a reader may have what a writer has attached, only block volumes
+    /// have metadata, and a node grows a volume to a size that it is told.
+    #[arg(long)]
+    pub(crate) loose: bool,
     /// While this file is there, the two sites do not hear each other.
     #[arg(long, value_name = "FILE")]
     pub(crate) cut_by: Option<PathBuf>,
+    /// Once this file is there, the driver counts as killed and started again. It forgets nothing, as a driver with a disk.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) killed_by: Option<PathBuf>,
     /// Print what can be broken, and how, and end.
     #[arg(long)]
     pub(crate) list: bool,

@@ -112,6 +112,9 @@ fn report(layout: &str, broken: Option<&str>) -> Report {
             with.parallel = 1;
         }
     }
+    let killed = directory.path().join("killed").display().to_string();
+    with.kill = Some(format!("touch {killed}"));
+    say("--killed-by", killed);
     with.directories.work = Some(directory.path().to_owned());
     let _liar = Liar::start(&words);
     let (_stop, stopped) = tokio::sync::watch::channel(Wish::GoOn);

@@ -231,6 +231,33 @@ fn a_driver_that_is_started_again_is_judged_to_the_end() {
     assert_eq!(report.summary.left_behind, 0);
 }
 
+/// As csi-driver-host-path behaves: liberties that no rule forbids, and a request that it does not survive.
+#[test]
+fn a_loose_driver_is_accused_of_nothing_but_its_death() {
+    let loose = ["--loose", "--dies"];
+    let liar = Liar::start(&loose);
+    let [csi, addons] = ["csi", "addons"].map(|name| uri(&liar.directory, name));
+    let ids = Foster(liar.directory.path().join("ids"));
+    let program = env!("CARGO_BIN_EXE_liar");
+    let words = loose.join(" ");
+    let restart = format!("{program} {words} --csi {csi} --addons {addons} & echo $! >> {}", ids.0.display());
+    let with = format!("{LONG}parallel = 16\nrestart = '{restart}'\n[replication]\nsnapshot_source = true");
+    let report = report_with(&liar.addresses(), &with, "").expect("it had answered before");
+    let of = |kinds: &[Kind]| {
+        let odd = report.rules.iter().filter(|it| kinds.contains(&it.result));
+        odd.map(|it| (it.rule.id, it.reason.clone().unwrap_or_default())).collect::<Vec<_>>()
+    };
+    let death = ("X-58", "the driver ended while it was to answer ListSnapshots".to_owned());
+    assert_eq!(of(&[Kind::Fail, Kind::Differs, Kind::Blocked, Kind::Unjudged]), [death], "{:?}", report.driver_ended);
+    // Told, and no finding: such a name may be refused.
+    let told: Vec<_> = of(&[Kind::Advice]).into_iter().map(|(id, _)| id).collect();
+    assert_eq!(told, ["X-12"]);
+    let passed = |id: &str| report.rules.iter().any(|it| it.rule.id == id && it.result == Kind::Pass);
+    let once_accused = ["X-03", "X-34", "X-36", "X-76", "X-79", "X-82", "X-84", "X-86", "X-95", "G-04"];
+    let not_passed: Vec<_> = once_accused.into_iter().filter(|id| !passed(id)).collect();
+    assert!(not_passed.is_empty(), "they were not judged: {not_passed:?}");
+}
+
 /// The suite as a process.
 struct Conform {
     process: Watched,

@@ -33,15 +33,20 @@ impl Revival {
         if started.is_err() {
             return false;
         }
-        let mut pause = Pause::new(with.deadline * WITHIN);
-        loop {
-            let asked = join_all(sockets(sites).map(|(socket, who)| who_is_there(socket, with.deadline, who))).await;
-            if asked.iter().all(Result::is_ok) {
-                return true;
-            }
-            if !pause.rest().await {
-                return false;
-            }
+        are_back(sites, with).await
+    }
+}
+
+/// Waits until all sockets say who they are; false: they do not.
+pub(crate) async fn are_back(sites: &[Site], with: &With) -> bool {
+    let mut pause = Pause::new(with.deadline * WITHIN);
+    loop {
+        let asked = join_all(sockets(sites).map(|(socket, who)| who_is_there(socket, with.deadline, who))).await;
+        if asked.iter().all(Result::is_ok) {
+            return true;
+        }
+        if !pause.rest().await {
+            return false;
         }
     }
 }

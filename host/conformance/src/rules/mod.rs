@@ -9,6 +9,7 @@ mod gates;
 mod group_snapshots;
 mod groups;
 mod identity;
+mod killed;
 mod link;
 mod lost;
 mod metadata;
@@ -70,6 +71,7 @@ pub(crate) fn all() -> impl Iterator<Item = &'static Code> {
         volumes::RULES,
         told::RULES,
         link::RULES,
+        killed::RULES,
         publish::RULES,
         node::RULES,
         snapshots::RULES,

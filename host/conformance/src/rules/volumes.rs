@@ -147,7 +147,7 @@ async fn other_source(t: Trial<'_>) -> Outcome {
     t.expect(request, &[Code::AlreadyExists]).await
 }
 
-fn delete(volume_id: &str) -> v1::DeleteVolumeRequest {
+pub(super) fn delete(volume_id: &str) -> v1::DeleteVolumeRequest {
     v1::DeleteVolumeRequest { volume_id: volume_id.to_owned(), ..Default::default() }
 }
 
@@ -189,7 +189,7 @@ async fn one_a_page(t: Trial<'_>) -> Outcome {
 }
 
 /// The ids in all pages.
-async fn listed(t: Trial<'_>, size: i32) -> Result<BTreeSet<String>, Stop> {
+pub(super) async fn listed(t: Trial<'_>, size: i32) -> Result<BTreeSet<String>, Stop> {
     let pages = t.pages(size).await?;
     let volumes = pages.iter().flat_map(|page| &page.entries).filter_map(|entry| entry.volume.as_ref());
     Ok(volumes.map(|volume| volume.volume_id.clone()).collect())

@@ -3,6 +3,7 @@
 
 mod ambient;
 mod answer;
+mod kill;
 mod making;
 mod notes;
 mod place;

@@ -29,7 +29,7 @@ pub(super) fn publish(
     let wanted =
         Attachment { capability: request.volume_capability.clone().unwrap_or_default(), readonly: request.readonly };
     volume(cx, &request.volume_id)?;
-    let site = cx.world.site(cx.site);
+    let (loose, site) = (cx.layout.loose, cx.world.site(cx.site));
     let node = site.nodes.iter().find(|node| node.id == request.node_id);
     let node = node.ok_or_else(|| not_found(format!("there is no node {:?}", request.node_id)))?;
     if site.is_fenced(node) {
@@ -38,6 +38,9 @@ pub(super) fn publish(
     let [never_again, wrong_code, everywhere, no_name] = ["C-12", "X-36", "C-13", "E-04"].map(|id| cx.lies(id));
     let volume = volume(cx, &request.volume_id)?;
     if let Some(present) = volume.attached.get(&request.node_id) {
+        if loose && reads(&wanted) {
+            return Ok(published(&request.volume_id));
+        }
         let words = || format!("the volume is attached to {:?} in another way", request.node_id);
         if *present != wanted && wrong_code {
             return Err(not_now(words()));
@@ -53,9 +56,18 @@ pub(super) fn publish(
         }
     }
     volume.attached.insert(request.node_id.clone(), wanted);
-    let publish_context =
-        BTreeMap::from([("liar.example/path".to_owned(), format!("/dev/liar/{}", request.volume_id))]);
-    Ok(ControllerPublishVolumeResponse { publish_context })
+    Ok(published(&request.volume_id))
+}
+
+/// Whether nothing is to be written.
+fn reads(attachment: &Attachment) -> bool {
+    let mode = checks::mode(&attachment.capability);
+    attachment.readonly || matches!(mode, Mode::SingleNodeReaderOnly | Mode::MultiNodeReaderOnly)
+}
+
+fn published(id: &str) -> ControllerPublishVolumeResponse {
+    let publish_context = BTreeMap::from([("liar.example/path".to_owned(), format!("/dev/liar/{id}"))]);
+    ControllerPublishVolumeResponse { publish_context }
 }
 
 pub(super) fn unpublish(

@@ -42,8 +42,10 @@ pub(super) fn controller(
 pub(super) fn node(cx: &mut Cx<'_>, request: &NodeExpandVolumeRequest) -> Answer<NodeExpandVolumeResponse> {
     checks::given("volume_id", &request.volume_id)?;
     checks::given("volume_path", &request.volume_path)?;
-    if let Some(range) = &request.capacity_range {
-        checks::range(range, false)?;
+    match &request.capacity_range {
+        Some(range) => checks::range(range, false)?,
+        None if cx.layout.loose => return Err(invalid("capacity_range is missing")),
+        None => {}
     }
     super::node_info::at(cx, &request.volume_id, &request.volume_path)?;
     let only_once = cx.lies("X-95");

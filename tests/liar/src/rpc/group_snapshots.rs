@@ -34,11 +34,11 @@ pub(super) fn create(
     cx: &mut Cx<'_>,
     request: &CreateVolumeGroupSnapshotRequest,
 ) -> Answer<CreateVolumeGroupSnapshotResponse> {
-    checks::name("name", &request.name, false, false)?;
+    checks::name(cx, "name", &request.name, false, false)?;
     if request.source_volume_ids.is_empty() {
         return Err(invalid("source_volume_ids are missing"));
     }
-    checks::parameters(&request.parameters)?;
+    checks::parameters(cx, &request.parameters)?;
     let mut volumes: BTreeSet<String> = request.source_volume_ids.iter().cloned().collect();
     let site = cx.world.site(cx.site);
     let known = site.group_snapshots.iter().find(|(_, group)| group.name == request.name);

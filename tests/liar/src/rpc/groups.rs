@@ -89,9 +89,9 @@ fn can_be_members(cx: &Cx<'_>, group: Option<&str>, volumes: &BTreeSet<String>) 
 
 fn create(cx: &mut Cx<'_>, request: &CreateVolumeGroupRequest) -> Answer<CreateVolumeGroupResponse> {
     if !(request.name.is_empty() && cx.lies("G-01")) {
-        checks::name("name", &request.name, false, false)?;
+        checks::name(cx, "name", &request.name, false, false)?;
     }
-    if let Err(refusal) = checks::parameters(&request.parameters) {
+    if let Err(refusal) = checks::parameters(cx, &request.parameters) {
         match (cx.lies("G-04"), cx.lies("E-03")) {
             (true, _) => return Err(not_now(refusal.words)),
             (_, true) => return Err(invalid("a parameter is not supported")),
@@ -136,7 +136,7 @@ fn modify(
         Err(refusal) if request.volume_ids.len() > 1 && cx.lies("G-09d") => return Err(invalid(refusal.words)),
         found => found?.members.clone(),
     };
-    checks::parameters(&request.parameters)?;
+    checks::parameters(cx, &request.parameters)?;
     let mut wanted: BTreeSet<String> = request.volume_ids.iter().cloned().collect();
     if wanted == present && !wanted.is_empty() && cx.lies("G-08") {
         return Err(exists("these are the members already"));

@@ -38,6 +38,9 @@ pub(super) fn list(cx: &mut Cx<'_>, request: &ListVolumesRequest) -> Answer<List
     if cx.lies("X-28") {
         all.extend(site.deleted.last().map(|(id, volume)| (id, volume)));
     }
+    if cx.lies("X-146") && cx.layout.was_killed() {
+        all.retain(|_, volume| volume.is_provisioned());
+    }
     let (found, next_token) =
         page(all.into_iter(), &request.starting_token, most).map_err(|refusal| token(refusal, cx.lies("X-27")))?;
     let last = request.starting_token.strip_prefix("after:").filter(|_| cx.lies("X-145"));
@@ -87,7 +90,7 @@ pub(super) fn get(cx: &mut Cx<'_>, request: &ControllerGetVolumeRequest) -> Answ
 pub(super) fn capacity(cx: &mut Cx<'_>, request: &GetCapacityRequest) -> Answer<GetCapacityResponse> {
     request.volume_capabilities.iter().try_for_each(|one| checks::capability(cx, Some(one)))?;
     let refused = request.volume_capabilities.iter().try_for_each(checks::supported).is_err() && !cx.lies("X-141");
-    let refused = refused || (checks::parameters(&request.parameters).is_err() && !cx.lies("X-142"));
+    let refused = refused || (checks::parameters(cx, &request.parameters).is_err() && !cx.lies("X-142"));
     let here = super::node_info::zone(cx.world.site(cx.site).name);
     let elsewhere = request.accessible_topology.as_ref().is_some_and(|asked| *asked != here);
     let available_capacity = match elsewhere {

@@ -9,6 +9,7 @@ use super::rows::nothing;
 use crate::call::{Area, Cx, Endpoint, Row};
 use crate::checks;
 use crate::pb::csi::v1::snapshot_metadata_server::SnapshotMetadata;
+use crate::pb::csi::v1::volume_capability::AccessType;
 use crate::pb::csi::v1::*;
 use crate::refusal::{Answer, invalid, not_found, out_of_range};
 use crate::world::{BLOCK, Snapshot};
@@ -70,8 +71,15 @@ impl Endpoint {
 
 fn snapshot<'a>(cx: &'a Cx<'_>, id: &str, wrong_code: bool) -> Answer<&'a Snapshot> {
     let words = format!("there is no snapshot {id:?}");
-    let found = cx.world.site(cx.site).snapshots.get(id);
-    found.ok_or_else(|| if wrong_code { invalid(words) } else { not_found(words) })
+    let site = cx.world.site(cx.site);
+    let found = site.snapshots.get(id);
+    let found = found.ok_or_else(|| if wrong_code { invalid(words) } else { not_found(words) })?;
+    let is_block = |one: &VolumeCapability| matches!(one.access_type, Some(AccessType::Block(_)));
+    let volume = site.volumes.get(&found.volume);
+    if cx.layout.loose && volume.is_some_and(|volume| !volume.ask.capabilities.iter().all(is_block)) {
+        return Err(invalid("only block volumes have metadata"));
+    }
+    Ok(found)
 }
 
 /// Checks where to begin, and drops what lies before.

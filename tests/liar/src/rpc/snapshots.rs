@@ -47,9 +47,9 @@ pub(super) fn cut(cx: &mut Cx<'_>, volume: &str, name: &str, group: &str) -> Ans
 }
 
 pub(super) fn create(cx: &mut Cx<'_>, request: &CreateSnapshotRequest) -> Answer<CreateSnapshotResponse> {
-    checks::name("name", &request.name, cx.lies("X-53"), false)?;
+    checks::name(cx, "name", &request.name, cx.lies("X-53"), false)?;
     checks::given("source_volume_id", &request.source_volume_id)?;
-    checks::parameters(&request.parameters)?;
+    checks::parameters(cx, &request.parameters)?;
     let site = cx.world.site(cx.site);
     let known = site.snapshots.iter().find(|(_, snapshot)| snapshot.name == request.name);
     if let Some((id, snapshot)) = known {

@@ -64,7 +64,7 @@ pub(super) fn create(cx: &mut Cx<'_>, request: &CreateVolumeRequest) -> Answer<C
 }
 
 fn check(cx: &Cx<'_>, request: &CreateVolumeRequest) -> Answer<()> {
-    checks::name("name", &request.name, cx.lies("X-11"), cx.lies("X-12"))?;
+    checks::name(cx, "name", &request.name, cx.lies("X-11"), cx.lies("X-12"))?;
     if cx.lies("X-13") && !request.name.is_ascii() {
         return Err(invalid("name holds letters other than those of ASCII"));
     }
@@ -77,8 +77,8 @@ fn check(cx: &Cx<'_>, request: &CreateVolumeRequest) -> Answer<()> {
             || (cx.lies("X-16") && required == 0 && limit == 0);
         checks::range(range, lie)?;
     }
-    checks::parameters(&request.parameters)?;
-    checks::parameters(&request.mutable_parameters)
+    checks::parameters(cx, &request.parameters)?;
+    checks::parameters(cx, &request.mutable_parameters)
 }
 
 fn fits(capacity: i64, range: Option<&CapacityRange>) -> bool {
@@ -209,8 +209,8 @@ pub(super) fn validate(
         return Err(not_found(format!("there is no volume {id:?}")));
     }
     let all = request.volume_capabilities.iter().try_for_each(checks::supported);
-    let judged = all.and_then(|()| checks::parameters(&request.parameters));
-    if let Err(reason) = judged.and_then(|()| checks::parameters(&request.mutable_parameters)) {
+    let judged = all.and_then(|()| checks::parameters(cx, &request.parameters));
+    if let Err(reason) = judged.and_then(|()| checks::parameters(cx, &request.mutable_parameters)) {
         return Ok(ValidateVolumeCapabilitiesResponse { confirmed: None, message: reason.words });
     }
     if is_foreign(cx, id, &request.volume_context) && !cx.lies("X-143") {
@@ -243,9 +243,9 @@ pub(super) fn modify(
         return Err(invalid("mutable_parameters are missing"));
     }
     let wrong_code = cx.lies("X-34");
+    let judged = checks::parameters(cx, &request.mutable_parameters);
     let volume = cx.world.site_mut(cx.site).volumes.get_mut(&request.volume_id);
     let volume = volume.ok_or_else(|| not_found(format!("there is no volume {:?}", request.volume_id)))?;
-    let judged = checks::parameters(&request.mutable_parameters);
     judged.map_err(|refusal| if wrong_code { failed(refusal.words) } else { refusal })?;
     volume.mutable.extend(request.mutable_parameters.clone());
     Ok(ControllerModifyVolumeResponse {})

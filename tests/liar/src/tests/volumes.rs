@@ -75,6 +75,8 @@ impl Driver {
         say!(self, first.list_volumes, ListVolumesRequest::default());
         let starting_token = format!("after:{two}");
         say!(self, first.list_volumes, ListVolumesRequest { max_entries: 1, starting_token });
+        std::fs::write(self.path("killed"), "").unwrap();
+        say!(self, first.list_volumes, ListVolumesRequest::default());
         let odd = MountVolume { fs_type: "no-such-fs".to_owned(), ..Default::default() };
         let odd = VolumeCapability { access_type: Some(AccessType::Mount(odd)), ..one_writer() };
         let foreign = entry("drivebay.conform/no-such-parameter", "x");

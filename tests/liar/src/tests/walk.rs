@@ -55,6 +55,7 @@ impl Driver {
         }
         let directory = tempfile::tempdir().unwrap();
         options.cut_by = Some(directory.path().join("cut"));
+        options.killed_by = Some(directory.path().join("killed"));
         let shared = crate::shared(&options);
         let role = if shape == Shape::NodeOnly { Role::Node } else { Role::Unified };
         let endpoint = |site, role, node| Endpoint { shared: Arc::clone(&shared), site, role, node };
