@@ -6,7 +6,8 @@
 //! [`context`], [`files`], [`mounts`], [`http`]), and [`export!`] to say which interfaces the component has.
 //!
 //! It holds no storage logic and keeps no memory between calls: by default every call runs in a
-//! fresh instance, so what must last goes into [`state`].
+//! fresh instance, so what must last goes into [`state`]. Compiled for the machine, the same code runs
+//! on a host in memory (`testing`), so a backend's unit tests need no sandbox.
 //!
 //! ```
 //! use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest};
@@ -62,6 +63,8 @@ mod words;
 pub mod listing;
 pub mod names;
 pub mod parameters;
+#[cfg(not(target_family = "wasm"))]
+pub mod testing;
 pub mod types;
 
 pub use error::{Error, ErrorCode, Reason, Result};

@@ -9,8 +9,13 @@
 //! # Ok(()) }
 //! ```
 
-use crate::bindings::host::wasi::config::store;
+use crate::bindings::host::wasi::config::store::Error as Failed;
 use crate::{Error, Result};
+
+#[cfg(target_family = "wasm")]
+use crate::bindings::host::wasi::config::store;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::config as store;
 
 /// One setting; none: it is not set. `unavailable`: the host could not read it.
 pub fn get(key: &str) -> Result<Option<String>> {
@@ -27,7 +32,7 @@ pub fn get_all() -> Result<Vec<(String, String)>> {
     store::get_all().map_err(failed)
 }
 
-fn failed(error: store::Error) -> Error {
-    let (store::Error::Upstream(why) | store::Error::Io(why)) = error;
+fn failed(error: Failed) -> Error {
+    let (Failed::Upstream(why) | Failed::Io(why)) = error;
     Error::unavailable(format!("the settings cannot be read: {why}"))
 }

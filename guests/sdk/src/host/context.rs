@@ -13,12 +13,14 @@
 
 use std::time::Duration;
 
-#[doc(inline)]
-pub use crate::bindings::host::drivebay::host::context::{call_id, host_id, node_granted, node_id};
+#[cfg(target_family = "wasm")]
+use crate::bindings::host::drivebay::host::context as raw;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::context as raw;
 
-use crate::bindings::host::drivebay::host::context::remaining_time;
+pub use raw::{call_id, host_id, node_granted, node_id};
 
 /// How long until the host ends this call.
 pub fn remaining() -> Duration {
-    Duration::from_millis(remaining_time())
+    Duration::from_millis(raw::remaining_time())
 }

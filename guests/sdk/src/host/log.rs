@@ -11,7 +11,10 @@
 #[doc(inline)]
 pub use crate::bindings::host::wasi::logging::logging::Level;
 
+#[cfg(target_family = "wasm")]
 use crate::bindings::host::wasi::logging::logging;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::logging;
 
 /// One line. `context` is a short word for the part of the backend that speaks.
 pub fn line(level: Level, context: &str, message: impl AsRef<str>) {

@@ -23,12 +23,16 @@
 //! ```
 
 #[doc(inline)]
-pub use crate::bindings::host::drivebay::host::state::{Change, Entry, Error, Expectation, get};
+pub use crate::bindings::host::drivebay::host::state::{Change, Entry, Error, Expectation};
+pub use raw::get;
 
 use std::collections::VecDeque;
 
 use crate::Result;
+#[cfg(target_family = "wasm")]
 use crate::bindings::host::drivebay::host::state as raw;
+#[cfg(not(target_family = "wasm"))]
+use crate::testing::state as raw;
 
 /// As often [`transact`] tries. Each conflict means that another call got through, so a call that
 /// loses this often meets a crowd and does better to let its client come back.
