@@ -66,18 +66,20 @@ impl FaultKind {
         }
     }
 
-    /// What a client may read.
+    /// What a client may read; with the keys of `[backend.limits]`, so that whoever reads it knows what to ask for.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Trap => "the backend crashed while it worked on this call",
-            Self::Stack => "the backend recursed too deep",
-            Self::Cpu => "the backend used up its CPU time for one call",
-            Self::Wall => "the backend took longer than a call may take",
-            Self::Memory => "the backend wanted more memory than it is allowed",
-            Self::Together => "the backend's calls together want more memory than they are allowed; try again later",
-            Self::Tables => "the backend wanted larger tables than it is allowed",
-            Self::Crossing => "the backend moved more data than it is allowed",
-            Self::Handles => "the backend held more handles than it is allowed",
+            Self::Stack => "the backend recursed too deep: stack overflow",
+            Self::Cpu => "the backend used up its CPU time for one call (limit: cpu)",
+            Self::Wall => "the backend took longer than a call may take (limits: those in -time)",
+            Self::Memory => "the backend wanted more memory than it is allowed (limit: memory)",
+            Self::Together => {
+                "the backend's calls together want more memory than they are allowed (limit: memory-total); try again later"
+            }
+            Self::Tables => "the backend wanted larger tables than it is allowed (limit: table-elements)",
+            Self::Crossing => "the backend moved more data than it is allowed (limits: crossing, crossing-total)",
+            Self::Handles => "the backend held more handles than it is allowed (limit: handles)",
             Self::Pool => "no room for another call now",
             Self::Directory => "a directory that the backend was granted is not there; it must be put back",
             Self::Answer => "the backend's answer is malformed",
