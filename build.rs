@@ -59,8 +59,7 @@ fn watch() -> Result<(), String> {
     let unreadable = |error| format!("{GUESTS}: {error}");
     for entry in fs::read_dir(GUESTS).map_err(unreadable)? {
         let path = entry.map_err(unreadable)?.path();
-        if path.join("Cargo.toml").exists() && !["build", "tool", "toolchain"].iter().any(|other| path.ends_with(other))
-        {
+        if path.join("Cargo.toml").exists() && !["build", "toolchain"].iter().any(|other| path.ends_with(other)) {
             println!("cargo:rerun-if-changed={}", path.display());
         }
     }

@@ -47,6 +47,8 @@ mod ids;
 #[cfg(test)]
 mod jobs;
 #[cfg(test)]
+mod kit;
+#[cfg(test)]
 mod languages;
 #[cfg(test)]
 mod layering;

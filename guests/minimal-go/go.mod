@@ -1,4 +1,4 @@
-module wit_component
+module minimal-go
 
 go 1.25
 

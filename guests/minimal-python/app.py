@@ -1,10 +1,9 @@
 """The smallest controller: volumes are records in the host's state and nowhere else.
 
-It decides what a request means; how it is remembered is in `records`. Two parameters misbehave on
-purpose, for tests: `fail` (the word of an error code to answer) and `trap` (`1`: an exception that
-nobody catches).
+It decides what a request means; how it is remembered is in `records`.
 """
 
+import misbehave
 import records
 from wit_world import exports
 from wit_world.exports import identity, volumes
@@ -35,7 +34,7 @@ class Volumes(exports.Volumes):
     """Creating and deleting volumes."""
 
     def create_volume(self, request: volumes.CreateVolumeRequest) -> types.Volume:
-        misbehave(request.parameters)
+        misbehave.where_asked(request.parameters)
         if request.volume_content_source is not None:
             raise records.error(types.ErrorCode.INVALID_ARGUMENT, "this backend copies nothing")
         asked = request.capacity_range or types.CapacityRange(None, None)
@@ -86,14 +85,3 @@ def contains(asked: types.CapacityRange, size: int) -> bool:
     """Whether an existing volume has the size that is asked for."""
     least = 0 if asked.required_bytes is None else asked.required_bytes
     return least <= size and (asked.limit_bytes is None or size <= asked.limit_bytes)
-
-
-def misbehave(parameters: list[tuple[str, str]]) -> None:
-    """Does what the parameters for tests ask for."""
-    for key, value in parameters:
-        if (key, value) == ("trap", "1"):
-            raise RuntimeError("the parameter trap asks for it")
-        if key == "fail":
-            word = value.upper().replace("-", "_")
-            code = types.ErrorCode.__members__.get(word, types.ErrorCode.INVALID_ARGUMENT)
-            raise records.error(code, f"the parameter fail asks for it: {value}")

@@ -5,8 +5,8 @@
 package export_drivebay_backend_identity
 
 import (
-	"wit_component/collector"
-	identity "wit_component/drivebay_backend_identity"
+	identity "minimal-go/bindings/drivebay_backend_identity"
+	"minimal-go/collector"
 
 	wit "go.bytecodealliance.org/pkg/wit/types"
 )
@@ -25,5 +25,5 @@ func Describe() wit.Result[identity.Description, identity.Error] {
 // Probe is always well: the state is all that this backend needs, and the host watches that.
 func Probe() wit.Result[identity.Readiness, identity.Error] {
 	collector.Step()
-	return wit.Ok[identity.Readiness, identity.Error](identity.Readiness_Ready)
+	return wit.Ok[identity.Readiness, identity.Error](identity.ReadinessReady)
 }

@@ -2,17 +2,18 @@
 // host's state and nowhere else.
 //
 // The generated code finds it by this name. It decides what a request means; how it is remembered
-// is in package records. Two parameters misbehave on purpose, for tests: `fail` (the word of an
-// error code to answer) and `trap` (`1`: panic).
+// is in package records.
 package export_drivebay_backend_volumes
 
 import (
 	"strings"
-	"wit_component/collector"
-	types "wit_component/drivebay_backend_types"
-	volumes "wit_component/drivebay_backend_volumes"
-	"wit_component/records"
-	logging "wit_component/wasi_logging_logging"
+
+	types "minimal-go/bindings/drivebay_backend_types"
+	volumes "minimal-go/bindings/drivebay_backend_volumes"
+	logging "minimal-go/bindings/wasi_logging_logging"
+	"minimal-go/collector"
+	"minimal-go/misbehave"
+	"minimal-go/records"
 
 	wit "go.bytecodealliance.org/pkg/wit/types"
 )
@@ -33,7 +34,7 @@ func CreateVolume(request volumes.CreateVolumeRequest) wit.Result[volumes.Volume
 	if failed != nil {
 		return wit.Err[volumes.Volume, volumes.Error](*failed)
 	}
-	logging.Log(logging.Level_Info, "volumes", request.Name+" is "+volume.VolumeId)
+	logging.Log(logging.LevelInfo, "volumes", request.Name+" is "+volume.VolumeId)
 	return wit.Ok[volumes.Volume, volumes.Error](volume)
 }
 
@@ -53,7 +54,7 @@ func ValidateVolumeCapabilities(
 	collector.Step()
 	record, failed := records.Find(request.VolumeId)
 	if failed == nil && record == nil {
-		failed = records.Fail(types.ErrorCode_NotFound, "there is no volume "+request.VolumeId)
+		failed = records.Fail(types.ErrorCodeNotFound, "there is no volume "+request.VolumeId)
 	}
 	if failed != nil {
 		return wit.Err[volumes.Verdict, volumes.Error](*failed)
@@ -66,11 +67,11 @@ func ValidateVolumeCapabilities(
 }
 
 func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
-	if failed := misbehave(request.Parameters); failed != nil {
+	if failed := misbehave.WhereAsked(request.Parameters); failed != nil {
 		return types.Volume{}, failed
 	}
 	if request.VolumeContentSource.IsSome() {
-		return types.Volume{}, records.Fail(types.ErrorCode_InvalidArgument, "this backend copies nothing")
+		return types.Volume{}, records.Fail(types.ErrorCodeInvalidArgument, "this backend copies nothing")
 	}
 	asked := request.CapacityRange.SomeOr(types.CapacityRange{
 		RequiredBytes: wit.None[uint64](),
@@ -81,7 +82,7 @@ func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
 		return types.Volume{}, failed
 	}
 	if record.Parameters != records.Fingerprint(request.Parameters) || !contains(asked, record.CapacityBytes) {
-		failed := records.Fail(types.ErrorCode_AlreadyExists,
+		failed := records.Fail(types.ErrorCodeAlreadyExists,
 			"a volume of this name has another size or other parameters")
 		failed.Reason = wit.Some("incompatible")
 		return types.Volume{}, failed
@@ -121,35 +122,4 @@ func choose(asked types.CapacityRange) uint64 {
 
 func contains(asked types.CapacityRange, bytes uint64) bool {
 	return asked.RequiredBytes.SomeOr(bytes) <= bytes && bytes <= asked.LimitBytes.SomeOr(bytes)
-}
-
-func misbehave(parameters types.StringMap) *types.Error {
-	for _, pair := range parameters {
-		switch {
-		case pair.F0 == "trap" && pair.F1 == "1":
-			panic("the parameter trap asks for it")
-		case pair.F0 == "fail":
-			code, known := errorCodes[pair.F1]
-			if !known {
-				code = types.ErrorCode_InvalidArgument
-			}
-			return records.Fail(code, "the parameter fail asks for it: "+pair.F1)
-		}
-	}
-	return nil
-}
-
-var errorCodes = map[string]types.ErrorCode{
-	"invalid-argument":    types.ErrorCode_InvalidArgument,
-	"not-found":           types.ErrorCode_NotFound,
-	"already-exists":      types.ErrorCode_AlreadyExists,
-	"failed-precondition": types.ErrorCode_FailedPrecondition,
-	"resource-exhausted":  types.ErrorCode_ResourceExhausted,
-	"out-of-range":        types.ErrorCode_OutOfRange,
-	"aborted":             types.ErrorCode_Aborted,
-	"unauthenticated":     types.ErrorCode_Unauthenticated,
-	"permission-denied":   types.ErrorCode_PermissionDenied,
-	"unavailable":         types.ErrorCode_Unavailable,
-	"unimplemented":       types.ErrorCode_Unimplemented,
-	"internal":            types.ErrorCode_Internal,
 }

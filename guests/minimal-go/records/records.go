@@ -14,8 +14,9 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	types "wit_component/drivebay_backend_types"
-	state "wit_component/drivebay_host_state"
+
+	types "minimal-go/bindings/drivebay_backend_types"
+	state "minimal-go/bindings/drivebay_host_state"
 
 	wit "go.bytecodealliance.org/pkg/wit/types"
 )
@@ -23,6 +24,14 @@ import (
 // attempts is how often a call tries before it lets its client come back. Only calls for one object
 // meet here, and the host lets those of one name in one after the other.
 const attempts = 4
+
+// Store is the host's state: host_wasm.go has it for components, the tests have one in memory.
+type Store interface {
+	Get(key string) wit.Result[wit.Option[[]byte], state.Error]
+	Commit(changes []state.Change) wit.Result[wit.Unit, state.Error]
+}
+
+var store Store
 
 // Record is what the state holds of a volume.
 type Record struct {
@@ -59,7 +68,7 @@ func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record
 			return parse(key, found.Some())
 		}
 		record := Record{VolumeID: drawID(), CapacityBytes: bytes, Parameters: Fingerprint(parameters)}
-		committed := state.Commit([]state.Change{
+		committed := store.Commit([]state.Change{
 			expect(key, wit.None[string]()),
 			put(key, fmt.Sprintf("%s %d %s", record.VolumeID, bytes, record.Parameters)),
 			put("id/"+record.VolumeID, name),
@@ -67,7 +76,7 @@ func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record
 		if committed.IsOk() {
 			return record, nil
 		}
-		if committed.Err().Tag() != state.Error_Conflict {
+		if committed.Err().Tag() != state.ErrorConflict {
 			return Record{}, refused(committed.Err())
 		}
 	}
@@ -90,7 +99,7 @@ func Delete(volumeID string) *types.Error {
 		if failed != nil || name.IsNone() {
 			return failed
 		}
-		committed := state.Commit([]state.Change{
+		committed := store.Commit([]state.Change{
 			expect(key, name),
 			state.MakeChangeDelete(key),
 			state.MakeChangeDelete("volume/" + name.Some()),
@@ -98,7 +107,7 @@ func Delete(volumeID string) *types.Error {
 		if committed.IsOk() {
 			return nil
 		}
-		if committed.Err().Tag() != state.Error_Conflict {
+		if committed.Err().Tag() != state.ErrorConflict {
 			return refused(committed.Err())
 		}
 	}
@@ -124,7 +133,7 @@ func Find(volumeID string) (*Record, *types.Error) {
 }
 
 func read(key string) (wit.Option[string], *types.Error) {
-	value := state.Get(key)
+	value := store.Get(key)
 	if value.IsErr() {
 		return wit.None[string](), refused(value.Err())
 	}
@@ -159,26 +168,26 @@ func expect(key string, value wit.Option[string]) state.Change {
 }
 
 func damaged(key string) *types.Error {
-	return Fail(types.ErrorCode_FailedPrecondition, "the record "+key+" is damaged")
+	return Fail(types.ErrorCodeFailedPrecondition, "the record "+key+" is damaged")
 }
 
 func refused(failed state.Error) *types.Error {
 	switch failed.Tag() {
-	case state.Error_QuotaExceeded:
-		return Fail(types.ErrorCode_ResourceExhausted, "the state's quota is used up")
-	case state.Error_ReadOnly:
-		return Fail(types.ErrorCode_FailedPrecondition, "the state is read-only here")
-	case state.Error_Invalid:
-		return Fail(types.ErrorCode_Unavailable, "the state refused it: "+failed.Invalid())
-	case state.Error_Unavailable:
-		return Fail(types.ErrorCode_Unavailable, "the state failed: "+failed.Unavailable())
+	case state.ErrorQuotaExceeded:
+		return Fail(types.ErrorCodeResourceExhausted, "the state's quota is used up")
+	case state.ErrorReadOnly:
+		return Fail(types.ErrorCodeFailedPrecondition, "the state is read-only here")
+	case state.ErrorInvalid:
+		return Fail(types.ErrorCodeUnavailable, "the state refused it: "+failed.Invalid())
+	case state.ErrorUnavailable:
+		return Fail(types.ErrorCodeUnavailable, "the state failed: "+failed.Unavailable())
 	default:
 		return crowded()
 	}
 }
 
 func crowded() *types.Error {
-	failed := Fail(types.ErrorCode_Aborted, "other calls changed the state again and again")
+	failed := Fail(types.ErrorCodeAborted, "other calls changed the state again and again")
 	failed.Reason = wit.Some("busy")
 	return failed
 }

@@ -1,19 +1,15 @@
-//! The volumes as records in the host's state: `volume/NAME` holds id, size and parameters,
-//! `id/ID` the name.
+//! The volumes as records in the host's state: `volume/NAME` holds id, size and parameters, `id/ID` the name.
 //!
-//! Every change is one commit with what was read before as its expectation: of two calls for one
-//! name that run at the same time one makes the volume, and the other reads again and finds it. Ids
+//! It knows nothing of requests. Every change is one commit with what was read before as its expectation: of two
+//! calls for one name that run at the same time one makes the volume, and the other reads again and finds it. Ids
 //! are drawn: calls for different names that counted them would all wait for one key.
 
-use crate::bindings::drivebay::backend::types::{Error, ErrorCode, StringMap};
-use crate::bindings::drivebay::host::state::{self, Change, Entry, Error as StateError, Expectation};
-use crate::error;
-
-/// As often a call tries before it lets its client come back. Only calls for one object meet here, and the host
-/// lets those of one name in one after the other.
-const ATTEMPTS: u32 = 4;
+use drivebay_sdk::state::{self, Commit};
+use drivebay_sdk::types::StringMap;
+use drivebay_sdk::{Error, Result, new_id};
 
 /// What the state holds of a volume.
+#[derive(Debug)]
 pub(crate) struct Record {
     pub(crate) volume_id: String,
     pub(crate) capacity_bytes: u64,
@@ -29,65 +25,46 @@ pub(crate) fn fingerprint(parameters: &StringMap) -> String {
 }
 
 /// The volume of this name, new if there is none.
-pub(crate) fn find_or_create(name: &str, parameters: &StringMap, capacity_bytes: u64) -> Result<Record, Error> {
-    let key = format!("volume/{name}");
-    for _ in 0..ATTEMPTS {
+pub(crate) fn find_or_create(name: &str, parameters: &StringMap, capacity_bytes: u64) -> Result<Record> {
+    let key = by_name(name);
+    state::transact(|| {
         if let Some(found) = read(&key)? {
-            return parse(&found).ok_or_else(|| damaged(&key));
+            return Ok((parse(&key, &found)?, Commit::new()));
         }
-        let record = Record { volume_id: draw_id()?, capacity_bytes, parameters: fingerprint(parameters) };
-        let committed = state::commit(&[
-            expect(&key, None),
-            put(&key, print(&record)),
-            put(&format!("id/{}", record.volume_id), name.to_owned()),
-        ]);
-        match committed {
-            Ok(()) => return Ok(record),
-            Err(StateError::Conflict(_)) => {}
-            Err(failed) => return Err(refused(&failed)),
-        }
-    }
-    Err(crowded())
+        let volume_id = format!("vol-{}", new_id()?);
+        let record = Record { volume_id, capacity_bytes, parameters: fingerprint(parameters) };
+        let commit = Commit::new().expect_absent(&key).put(&key, print(&record)).put(by_id(&record.volume_id), name);
+        Ok((record, commit))
+    })
 }
 
 /// Forgets a volume; success when there is none.
-pub(crate) fn delete(volume_id: &str) -> Result<(), Error> {
-    let key = format!("id/{volume_id}");
-    for _ in 0..ATTEMPTS {
-        let Some(name) = read(&key)? else {
-            return Ok(());
-        };
-        let volume = Change::Delete(format!("volume/{name}"));
-        match state::commit(&[expect(&key, Some(name)), Change::Delete(key.clone()), volume]) {
-            Ok(()) => return Ok(()),
-            Err(StateError::Conflict(_)) => {}
-            Err(failed) => return Err(refused(&failed)),
-        }
-    }
-    Err(crowded())
+pub(crate) fn delete(volume_id: &str) -> Result<()> {
+    let key = by_id(volume_id);
+    state::transact(|| {
+        let Some(name) = read(&key)? else { return Ok(((), Commit::new())) };
+        let volume = by_name(&name);
+        Ok(((), Commit::new().expect(&key, Some(name.into())).delete(&key).delete(volume)))
+    })
 }
 
 /// The volume of this id; none: there is none.
-pub(crate) fn find(volume_id: &str) -> Result<Option<Record>, Error> {
-    let Some(name) = read(&format!("id/{volume_id}"))? else {
-        return Ok(None);
-    };
-    let key = format!("volume/{name}");
-    read(&key)?.map(|found| parse(&found).ok_or_else(|| damaged(&key))).transpose()
+pub(crate) fn find(volume_id: &str) -> Result<Option<Record>> {
+    let Some(name) = read(&by_id(volume_id))? else { return Ok(None) };
+    let key = by_name(&name);
+    read(&key)?.map(|found| parse(&key, &found)).transpose()
 }
 
-/// 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.
-fn draw_id() -> Result<String, Error> {
-    let mut bytes = [0; 16];
-    getrandom::fill(&mut bytes)
-        .map_err(|failed| error(ErrorCode::Unavailable, format!("the host gave no random numbers: {failed}")))?;
-    Ok(format!("vol-{:032x}", u128::from_be_bytes(bytes)))
+fn by_name(name: &str) -> String {
+    format!("volume/{name}")
 }
 
-fn read(key: &str) -> Result<Option<String>, Error> {
-    let value = state::get(key).map_err(|failed| refused(&failed))?;
-    let text = value.map(String::from_utf8).transpose();
-    text.map_err(|_| damaged(key))
+fn by_id(volume_id: &str) -> String {
+    format!("id/{volume_id}")
+}
+
+fn read(key: &str) -> Result<Option<String>> {
+    state::get(key)?.map(|bytes| String::from_utf8(bytes).map_err(|_| damaged(key))).transpose()
 }
 
 fn print(record: &Record) -> String {
@@ -95,39 +72,16 @@ fn print(record: &Record) -> String {
     format!("{volume_id} {capacity_bytes} {parameters}")
 }
 
-fn parse(text: &str) -> Option<Record> {
+fn parse(key: &str, text: &str) -> Result<Record> {
     let mut parts = text.splitn(3, ' ');
-    Some(Record {
-        volume_id: parts.next()?.to_owned(),
-        capacity_bytes: parts.next()?.parse().ok()?,
-        parameters: parts.next()?.to_owned(),
+    let mut next = || parts.next().ok_or_else(|| damaged(key));
+    Ok(Record {
+        volume_id: next()?.to_owned(),
+        capacity_bytes: next()?.parse().map_err(|_| damaged(key))?,
+        parameters: next()?.to_owned(),
     })
 }
 
-fn put(key: &str, value: String) -> Change {
-    Change::Put(Entry { key: key.to_owned(), value: value.into_bytes() })
-}
-
-fn expect(key: &str, value: Option<String>) -> Change {
-    Change::Expect(Expectation { key: key.to_owned(), value: value.map(String::into_bytes) })
-}
-
 fn damaged(key: &str) -> Error {
-    error(ErrorCode::FailedPrecondition, format!("the record {key} is damaged"))
-}
-
-fn refused(failed: &StateError) -> Error {
-    let code = match failed {
-        StateError::QuotaExceeded => ErrorCode::ResourceExhausted,
-        StateError::ReadOnly => ErrorCode::FailedPrecondition,
-        StateError::Conflict(_) | StateError::Invalid(_) | StateError::Unavailable(_) => ErrorCode::Unavailable,
-    };
-    error(code, format!("the state answered {failed}"))
-}
-
-fn crowded() -> Error {
-    Error {
-        reason: Some("busy".to_owned()),
-        ..error(ErrorCode::Aborted, "other calls changed the state again and again")
-    }
+    Error::failed_precondition(format!("the record {key} is damaged"))
 }

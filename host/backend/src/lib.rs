@@ -64,6 +64,9 @@ use drivebay_policy::BackendConfig;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
 
+/// The target of the events that tell how each call was answered.
+pub const CALLS: &str = "calls";
+
 /// A backend while the host runs.
 #[derive(Debug)]
 pub struct Backend {
@@ -224,6 +227,14 @@ impl Backend {
 
     /// Counts and times a call that was answered with `code`, as gRPC spells it.
     pub fn answered(&self, method: Method, code: &'static str, took: Duration) {
+        tracing::debug!(
+            target: CALLS,
+            backend = self.name,
+            rpc = method.name(),
+            code,
+            micros = u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+            "answered"
+        );
         self.calls.called(Metered { number: method as usize, name: method.name() }, code, took);
     }
 

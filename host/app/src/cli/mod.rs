@@ -10,6 +10,7 @@ mod conform;
 mod demo;
 mod grant_options;
 mod keys;
+mod kit;
 pub mod part;
 mod serve;
 
@@ -72,6 +73,7 @@ const EXAMPLES: &str = "Examples:
   drivebay serve local --csi unix:///run/csi.sock     serve one backend
   drivebay serve --config /etc/drivebay.toml          serve what a file describes
   drivebay config > drivebay.toml                     a configuration to begin with
+  drivebay new my-array                               begin a backend of your own
   drivebay check backend.wasm                         what is in a component, and whether it fits
   drivebay conform --csi unix:///run/csi.sock         whether a driver keeps the rules, any driver
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
@@ -94,6 +96,14 @@ enum Command {
     Call(call::Args),
     /// Tell what a component or a configuration holds, and what is wrong with it.
     Check(check::Args),
+    /// Begin a project: a backend that works, with its tests and every command.
+    New(drivebay_kit::project::Args),
+    /// Build and serve a backend while it is worked on: after every change, at once.
+    Dev(drivebay_kit::dev::Args),
+    /// Write the contract that backends are written against.
+    Wit(drivebay_kit::contract::Args),
+    /// Make bindings and components, for languages whose toolchain makes none.
+    Component(drivebay_kit::component::Args),
     /// Print a configuration with every key, its default and what it does.
     Config,
     /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
@@ -152,6 +162,10 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Serve(args) => serve::run(&args, built_in.local).into(),
         Command::Call(args) => call::run(&args).into(),
         Command::Check(args) => check::run(&args, built_in.local).into(),
+        Command::New(args) => kit::told(drivebay_kit::project::run(&args)).into(),
+        Command::Dev(args) => kit::dev(&args).into(),
+        Command::Wit(args) => kit::told(drivebay_kit::contract::run(&args)).into(),
+        Command::Component(args) => kit::told(drivebay_kit::component::run(&args)).into(),
         Command::Config => {
             print(drivebay_policy::example().trim_end());
             ExitCode::SUCCESS

@@ -1,0 +1,1 @@
+"""Unit tests, without a sandbox: `python -m unittest`, with the generated bindings on PYTHONPATH."""
