@@ -3,6 +3,7 @@
 pub mod admin;
 pub mod cli;
 pub mod host;
+pub mod mounts;
 
 pub use cli::main;
 

@@ -24,7 +24,7 @@ use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
 use drivebay_sandbox::instance::{Live, Program};
 use drivebay_sandbox::own::OwnExports;
-use drivebay_sandbox::store::Surroundings;
+use drivebay_sandbox::surroundings::Surroundings;
 
 /// A generation. A lease on it keeps it alive, so calls under way end on the code they began on.
 pub struct Generation {

@@ -24,7 +24,7 @@ use drivebay_sandbox::lane::{Lane, Movable};
 use drivebay_sandbox::limiter::MemoryInUse;
 use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::own::OwnExports;
-use drivebay_sandbox::store::{Surroundings, View};
+use drivebay_sandbox::surroundings::{Surroundings, View};
 
 /// What was found.
 #[derive(Debug)]

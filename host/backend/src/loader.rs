@@ -25,7 +25,7 @@ use drivebay_sandbox::fault::Fault;
 use drivebay_sandbox::instance::{Live, Program};
 use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::own::OwnExports;
-use drivebay_sandbox::store::Surroundings;
+use drivebay_sandbox::surroundings::Surroundings;
 
 /// Bytes of those that quote the component.
 const QUOTED: usize = 512;

@@ -1,113 +1,18 @@
-//! The TOML file, as text and as typed values. The shapes here are the file's; `backend.rs` has the
-//! program's.
+//! From the TOML file to a configuration: every value is judged, and every mistake is noted. The file's own form is
+//! `shape.rs`.
 
 use std::collections::BTreeMap;
 use std::path::{Component, Path, PathBuf};
 
-use serde::Deserialize;
-
 use super::backend::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
-use super::grants::GrantsSection;
+use super::shape::{BackendSection, ConfigFile, HostSection, InstancesSection};
 use super::unknown::Unknown;
 use super::{
-    Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, fields, limits_section as limits,
-    overlaps, units,
+    Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, limits_section as limits, overlaps,
+    units,
 };
-
-#[derive(Deserialize)]
-struct ConfigFile {
-    #[serde(default)]
-    host: HostSection,
-    #[serde(default)]
-    backend: Vec<BackendSection>,
-}
-
-#[derive(Deserialize, Default)]
-struct HostSection {
-    state: Option<PathBuf>,
-    admin: Option<String>,
-    http: Option<String>,
-    targets: Option<Vec<PathBuf>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "kebab-case")]
-struct BackendSection {
-    name: String,
-    component: String,
-    csi: Option<String>,
-    csi_controller: Option<String>,
-    csi_node: Option<String>,
-    addons: Option<String>,
-    socket_mode: Option<String>,
-    node_id: Option<String>,
-    #[serde(default)]
-    settings: BTreeMap<String, toml::Value>,
-    alpha: Option<bool>,
-    legacy_condition: Option<bool>,
-    digest: Option<String>,
-    #[serde(default)]
-    signers: Vec<PathBuf>,
-    #[serde(default)]
-    grants: GrantsSection,
-    #[serde(default)]
-    limits: BTreeMap<String, toml::Value>,
-    #[serde(default)]
-    instances: InstancesSection,
-    #[serde(default)]
-    drain: TimeSection,
-    #[serde(default)]
-    trial: TimeSection,
-    #[serde(default)]
-    background: BackgroundSection,
-}
-
-#[derive(Deserialize, Default)]
-struct InstancesSection {
-    reuse: Option<ReuseSection>,
-}
-
-#[derive(Deserialize)]
-struct ReuseSection {
-    calls: u32,
-    idle: String,
-}
-
-#[derive(Deserialize, Default)]
-struct TimeSection {
-    time: Option<String>,
-}
-
-#[derive(Deserialize, Default)]
-struct BackgroundSection {
-    budget: Option<usize>,
-}
-
-/// The keys of the sections here, by their types.
-pub(super) struct Keys {
-    pub file: &'static [&'static str],
-    pub host: &'static [&'static str],
-    pub backend: &'static [&'static str],
-    pub instances: &'static [&'static str],
-    pub reuse: &'static [&'static str],
-    pub time: &'static [&'static str],
-    pub background: &'static [&'static str],
-}
-
-/// Asks the types.
-pub(super) fn keys() -> Keys {
-    Keys {
-        file: fields::of::<ConfigFile>(),
-        host: fields::of::<HostSection>(),
-        backend: fields::of::<BackendSection>(),
-        instances: fields::of::<InstancesSection>(),
-        reuse: fields::of::<ReuseSection>(),
-        time: fields::of::<TimeSection>(),
-        background: fields::of::<BackgroundSection>(),
-    }
-}
 
 impl Config {
     /// Reads a file.

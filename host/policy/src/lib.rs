@@ -12,6 +12,7 @@ mod reference;
 mod resolve;
 mod rows;
 mod sections;
+mod shape;
 #[cfg(test)]
 mod tests;
 pub mod units;

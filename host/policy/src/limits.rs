@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use crate::grants::http::HttpLimits;
+use crate::grants::http::limits::HttpLimits;
 
 const MIB: u64 = 1024 * 1024;
 

@@ -5,7 +5,7 @@
 use super::backend::{DRAIN, SOCKET_MODE, TRIAL};
 use super::limits::Limits;
 use super::rows::{Row, Section, bytes, needed, quoted, row, time};
-use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, file, grants};
+use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, grants, shape};
 
 const fn section(path: &'static [&'static str], heading: &'static str, keys: fn() -> Vec<&'static str>) -> Section {
     Section::new(path, heading, keys)
@@ -18,16 +18,16 @@ pub(super) fn all() -> impl Iterator<Item = &'static Section> {
 
 /// Those that are not of a kind of grant.
 const SECTIONS: [Section; 10] = [
-    section(&[], "the file itself", || file::keys().file.to_vec()),
-    section(&["host"], "[host]", || file::keys().host.to_vec()),
-    section(&["backend"], "[[backend]]", || file::keys().backend.to_vec()),
+    section(&[], "the file itself", || shape::keys().file.to_vec()),
+    section(&["host"], "[host]", || shape::keys().host.to_vec()),
+    section(&["backend"], "[[backend]]", || shape::keys().backend.to_vec()),
     section(&["backend", "grants"], "[backend.grants]", grants::keys),
     section(&["backend", "limits"], "[backend.limits]", || limits().into_iter().map(|row| row.key).collect()),
-    section(&["backend", "instances"], "[backend.instances]", || file::keys().instances.to_vec()),
-    section(&["backend", "instances", "reuse"], "`reuse` in [backend.instances]", || file::keys().reuse.to_vec()),
-    section(&["backend", "trial"], "[backend.trial]", || file::keys().time.to_vec()),
-    section(&["backend", "drain"], "[backend.drain]", || file::keys().time.to_vec()),
-    section(&["backend", "background"], "[backend.background]", || file::keys().background.to_vec()),
+    section(&["backend", "instances"], "[backend.instances]", || shape::keys().instances.to_vec()),
+    section(&["backend", "instances", "reuse"], "`reuse` in [backend.instances]", || shape::keys().reuse.to_vec()),
+    section(&["backend", "trial"], "[backend.trial]", || shape::keys().time.to_vec()),
+    section(&["backend", "drain"], "[backend.drain]", || shape::keys().time.to_vec()),
+    section(&["backend", "background"], "[backend.background]", || shape::keys().background.to_vec()),
 ];
 
 /// `[host]`.

@@ -12,7 +12,8 @@ use super::epoch;
 use super::fault::{Fault, FaultKind};
 use super::lane::Lane;
 use super::meter::{FREE, Meter, Metered};
-use super::store::{HostState, Surroundings};
+use super::store::HostState;
+use super::surroundings::Surroundings;
 
 /// A component that is loaded and linked, ready to be instantiated.
 #[derive(Clone)]

@@ -20,3 +20,4 @@ pub mod memory;
 mod meter;
 pub mod own;
 pub mod store;
+pub mod surroundings;

@@ -15,7 +15,7 @@ use drivebay_contract::bindings::Everything;
 pub(crate) fn build(engine: &Engine) -> wasmtime::Result<Linker<HostState>> {
     let mut linker = Linker::new(engine);
     wasmtime_wasi::p2::add_to_linker_async(&mut linker)?;
-    filesystem::link(&mut linker)?;
+    filesystem::link(&mut linker, HostState::file_system)?;
     sockets::link(&mut linker)?;
     http::link(&mut linker)?;
     Everything::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;

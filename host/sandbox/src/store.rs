@@ -1,10 +1,9 @@
-//! What a component instance finds around it: the data of its store. Owns the WASI context and the
-//! counters of one instance; what outlives the instance is shared behind `Surroundings`.
+//! The data of a store: what belongs to one instance. Owns its WASI context and its counters; what outlives the instance
+//! is shared behind `Surroundings`.
 
 use std::fmt;
 use std::sync::Arc;
 
-use tokio::sync::Notify;
 use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::WasiHttpCtx;
@@ -12,63 +11,16 @@ use wasmtime_wasi_http::WasiHttpCtx;
 use super::context::CallContext;
 use super::imports::cursors::Cursors;
 use super::imports::filesystem::{FileSystemView, Waiting};
-use super::imports::http::{self, Outgoing};
+use super::imports::http::outgoing::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
-use super::lane::Lane;
-use super::limiter::{Limiter, MemoryInUse};
+use super::limiter::{LimitHit, Limiter};
 use super::meter::Meter;
-use drivebay_egress::Egress;
-use drivebay_files::Files;
-use drivebay_node::Node;
+use super::surroundings::Surroundings;
+use drivebay_observe::Level;
 use drivebay_observe::drill::{self, Defence};
-use drivebay_observe::{GuestLog, Level};
-use drivebay_policy::limits::Limits;
-use drivebay_state::Namespace;
 
 /// Random bytes that a guest may ask for at once.
 const RANDOM_BYTES: u64 = 64 * 1024;
-
-/// What one generation's instances share.
-#[derive(Debug)]
-pub struct Surroundings {
-    /// The operator's name of the backend.
-    pub backend: String,
-    /// Their log; the backend's, shared by all its generations.
-    pub log: Arc<GuestLog>,
-    /// `wasi:config`.
-    pub settings: Vec<(String, String)>,
-    /// `drivebay:host/state`, perhaps read-only.
-    pub state: Namespace,
-    /// `wasi:filesystem` and `drivebay:host/files`.
-    pub files: Files,
-    /// `wasi:http/outgoing-handler`.
-    pub egress: Arc<Egress>,
-    /// `drivebay:host/mounts`; none: not granted.
-    pub node: Option<Node>,
-    /// Where its guests wait and compute for long; the backend's, shared by all its generations.
-    pub lane: Arc<Lane>,
-    /// What its instances hold; the backend's as well.
-    pub memory: MemoryInUse,
-    /// Names this host among those that share storage.
-    pub host_id: String,
-    /// The operator's name for this node.
-    pub node_id: Option<String>,
-    /// What an instance may use.
-    pub limits: Limits,
-    /// What may be changed.
-    pub view: View,
-    /// Ends all guests that are running when it is told to (`notify_waiters`).
-    pub ending: Notify,
-}
-
-/// What a generation may change.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum View {
-    /// Nothing: it is being looked at before it is activated.
-    ReadOnly,
-    /// What its grants allow.
-    Full,
-}
 
 /// The data of a store.
 pub struct HostState {
@@ -109,13 +61,25 @@ impl HostState {
             limiter: Limiter::new(&around.limits, &around.memory),
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
-            http_fields: http::fields(),
+            http_fields: outgoing::fields(),
             waiting: Waiting { lane: Arc::clone(&around.lane), meter: Arc::clone(meter) },
             around: Arc::clone(around),
             call: Arc::clone(call),
             table,
             cursors: Cursors::default(),
             wasi: None,
+        }
+    }
+
+    /// Counts bytes that go through host calls; a guest that moves too many is ended.
+    pub(super) fn cross(&mut self, bytes: usize) -> wasmtime::Result<()> {
+        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
+        match self.crossing_left.checked_sub(bytes) {
+            Some(left) => {
+                self.crossing_left = left;
+                Ok(())
+            }
+            None => Err(LimitHit::Crossing(self.around.limits.crossing_total).into()),
         }
     }
 

@@ -1,6 +1,6 @@
 //! From pictures of backends to messages. Plain translation.
 
-use crate::host::Mounts;
+use crate::mounts::Mounts;
 use drivebay_backend::Backend;
 use drivebay_backend::breaker::View;
 use drivebay_backend::gate;

@@ -14,7 +14,7 @@ use tokio_util::sync::CancellationToken;
 use tonic::transport::Server;
 
 use self::api::Api;
-use crate::host::Mounts;
+use crate::mounts::Mounts;
 use drivebay_backend::{Backend, Control};
 use drivebay_confine::InForce;
 use drivebay_proto::admin::admin_server::AdminServer;

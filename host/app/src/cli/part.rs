@@ -15,7 +15,8 @@ use drivebay_observe::drill::{self, Defence};
 use drivebay_sandbox::compiling;
 
 use crate::BuiltIn;
-use crate::host::{read_permissions, read_visible};
+use crate::host::read_permissions;
+use crate::mounts;
 
 /// The words that name the parts.
 const WORDS: &[&str] = &[
@@ -92,7 +93,7 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
         }
         #[cfg(feature = "drill")]
         Part::AttackedHost { .. } => super::Exit::Usage.into(),
-        Part::NodeLauncher { descriptor } => node::launcher_main(descriptor, read_visible),
+        Part::NodeLauncher { descriptor } => node::launcher_main(descriptor, mounts::read),
         Part::NodeHelper { descriptor, mandate } => node::helper_main(descriptor, mandate, read_permissions),
     })
 }

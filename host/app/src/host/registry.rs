@@ -8,8 +8,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use anyhow::Result;
 
 use super::doorway::Doorway;
-use super::mounts::Mounts;
 use crate::admin::Backends;
+use crate::mounts::Mounts;
 use drivebay_backend::gate::Refusal;
 use drivebay_backend::{Backend, Control, Environment};
 use drivebay_confine::InForce;

@@ -14,7 +14,7 @@ use crate::{Generation, environment};
 use drivebay_policy::{BackendConfig, ComponentSource, DirectoryGrant};
 use drivebay_sandbox::lane::Movable;
 use drivebay_sandbox::loading::Loader;
-use drivebay_sandbox::store::View;
+use drivebay_sandbox::surroundings::View;
 
 impl Driver {
     pub(super) async fn stage(&mut self, number: Number, candidate: Candidate) {

@@ -14,20 +14,3 @@ pub(super) mod refusals;
 pub(super) mod sockets;
 mod state;
 pub mod stdio;
-
-use super::limiter::LimitHit;
-use super::store::HostState;
-
-impl HostState {
-    /// Counts bytes that go through host calls; a guest that moves too many is ended.
-    fn cross(&mut self, bytes: usize) -> wasmtime::Result<()> {
-        let bytes = u64::try_from(bytes).unwrap_or(u64::MAX);
-        match self.crossing_left.checked_sub(bytes) {
-            Some(left) => {
-                self.crossing_left = left;
-                Ok(())
-            }
-            None => Err(LimitHit::Crossing(self.around.limits.crossing_total).into()),
-        }
-    }
-}

@@ -3,7 +3,7 @@
 //! tries without end hides nothing else.
 
 use crate::context::CallContext;
-use crate::store::{Surroundings, View};
+use crate::surroundings::{Surroundings, View};
 use drivebay_observe::Topic;
 
 /// Bytes of what a guest tried; the rest is cut.

@@ -14,7 +14,8 @@ use wasmtime_wasi::sockets::{WasiSocketsCtxView, WasiSocketsView as _};
 
 use super::refusals::{self, Tried};
 use crate::context::CallContext;
-use crate::store::{HostState, Surroundings};
+use crate::store::HostState;
+use crate::surroundings::Surroundings;
 
 /// The interfaces, for the linker.
 struct Sockets;

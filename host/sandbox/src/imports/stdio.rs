@@ -13,7 +13,7 @@ use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
 
 use crate::context::CallContext;
-use crate::store::Surroundings;
+use crate::surroundings::Surroundings;
 use drivebay_observe::Level;
 use drivebay_observe::guest_log::{LINE, Origin};
 

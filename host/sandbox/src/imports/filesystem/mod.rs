@@ -24,7 +24,7 @@ use crate::fault::Absent;
 use crate::lane::{self, Lane};
 use crate::limiter::Limiter;
 use crate::meter::Meter;
-use crate::store::{HostState, Surroundings};
+use crate::surroundings::Surroundings;
 use drivebay_files::descriptors::{Done, Patience, Trouble, in_time};
 use drivebay_files::{Files, Reach};
 
@@ -56,10 +56,13 @@ pub(crate) struct Waiting {
 ///
 /// # Errors
 /// When the engine will not have it, which is a mistake in this crate.
-pub(crate) fn link(linker: &mut Linker<HostState>) -> wasmtime::Result<()> {
+pub(crate) fn link<T: Send + 'static>(
+    linker: &mut Linker<T>,
+    view: fn(&mut T) -> FileSystemView<'_>,
+) -> wasmtime::Result<()> {
     linker.allow_shadowing(true);
-    types::add_to_linker::<HostState, FileSystem>(linker, HostState::file_system)?;
-    preopens::add_to_linker::<HostState, FileSystem>(linker, HostState::file_system)?;
+    types::add_to_linker::<T, FileSystem>(linker, view)?;
+    preopens::add_to_linker::<T, FileSystem>(linker, view)?;
     linker.allow_shadowing(false);
     Ok(())
 }

@@ -25,7 +25,7 @@ use super::*;
 use crate::lane::Movable;
 use crate::limiter::MemoryInUse;
 use drivebay_files::descriptors::OpenFiles;
-use drivebay_files::{Access, Directories, DirectoryGrant, JobLimits, Jobs, Programs, View};
+use drivebay_files::{Directories, DirectoryGrant, JobLimits, Jobs, Programs, View};
 use drivebay_policy::limits::Limits;
 
 /// The time that a program sets; others differ between two runs.
@@ -84,16 +84,16 @@ impl Side for Engines {
     }
 }
 
-fn access(write: bool) -> (Access, FsPerms) {
-    if write { (Access::ReadWrite, FsPerms::ReadWrite) } else { (Access::ReadOnly, FsPerms::ReadOnly) }
+fn permissions(write: bool) -> FsPerms {
+    if write { FsPerms::ReadWrite } else { FsPerms::ReadOnly }
 }
 
 fn ours(pool: &Path, write: bool, lane: &Arc<Lane>) -> Ours {
-    let grant = DirectoryGrant { host: pool.to_owned(), guest: "/pool".to_owned(), access: access(write).0 };
+    let grant = DirectoryGrant { host: pool.to_owned(), guest: "/pool".to_owned(), write };
     let jobs = Jobs::new("test", JobLimits::default(), Programs::system());
     let directories = Directories::new(&[grant]).unwrap();
     Ours {
-        files: Files::new(directories, jobs, OpenFiles::new(64), View::Active),
+        files: Files::new(directories, jobs, OpenFiles::new(64), View::Full),
         table: ResourceTable::new(),
         limiter: Limiter::new(&Limits::default(), &MemoryInUse::default()),
         waiting: Waiting { lane: Arc::clone(lane), meter: Meter::new() },
@@ -102,7 +102,7 @@ fn ours(pool: &Path, write: bool, lane: &Arc<Lane>) -> Ours {
 
 fn engines(pool: &Path, write: bool) -> Engines {
     let mut ctx = WasiCtxBuilder::new();
-    ctx.preopened_dir(pool, "/pool", access(write).1).unwrap();
+    ctx.preopened_dir(pool, "/pool", permissions(write)).unwrap();
     Engines { ctx: ctx.build(), table: ResourceTable::new() }
 }
 

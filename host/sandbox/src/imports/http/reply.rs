@@ -20,7 +20,8 @@ use wasmtime_wasi_http::p2::body::HostIncomingBody;
 use wasmtime_wasi_http::p2::types::{HostIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::{Error, FieldMap, RequestOptions};
 
-use super::{explain, written};
+use super::errors::explain;
+use super::request::written;
 use crate::context::CallContext;
 use crate::store::HostState;
 use drivebay_egress::{Down, EgressError, form};

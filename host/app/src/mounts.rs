@@ -27,14 +27,14 @@ pub enum Mounts {
 
 impl Mounts {
     /// Why this process cannot leave the system's mounts, if it cannot.
-    pub(super) fn hindrance() -> Option<String> {
+    pub(crate) fn hindrance() -> Option<String> {
         let has = confine::effective();
         let lacks: Vec<_> = NEEDED.into_iter().filter(|needed| has.iter().all(|it| it != needed)).collect();
         (!lacks.is_empty()).then(|| format!("this process has no {}", lacks.join(" and ")))
     }
 
     /// Leaves the system's mounts. What hinders it is said, and the host serves all the same.
-    pub(super) fn enter(launcher: &Arc<Launcher>, config: &Config) -> Self {
+    pub(crate) fn enter(launcher: &Arc<Launcher>, config: &Config) -> Self {
         match launcher.enter() {
             Ok(paths) => {
                 tracing::info!(paths, "mounts: own namespace");
@@ -46,7 +46,7 @@ impl Mounts {
     }
 
     /// Stays with the system's, and says why.
-    pub(super) fn systems(why: String) -> Self {
+    pub(crate) fn systems(why: String) -> Self {
         tracing::warn!(why, "mounts: the system's; what escapes a sandbox could read what this host's user may read");
         Self::Systems(why)
     }
@@ -84,7 +84,7 @@ fn warn_of_shared(config: &Config) {
 }
 
 /// What a host with this configuration is to see.
-pub(super) fn visible(config: &Config) -> Vec<Visible> {
+pub(crate) fn visible(config: &Config) -> Vec<Visible> {
     let own = sockets(config).filter_map(|socket| Some(socket.parent()?.to_owned()));
     let own = own.chain([config.host.state.clone()]).map(|path| shown(path, Showing::Own));
     let file = config.file.iter().map(|path| shown(path.clone(), Showing::Beside));
