@@ -10,7 +10,7 @@ use super::refused::Refused;
 use drivebay_confine::InForce;
 use drivebay_egress::{Egress, Subject, TlsError};
 use drivebay_files::descriptors::OpenFiles;
-use drivebay_files::{self as files, Directories, Files, JobLimits, Jobs, Programs};
+use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
@@ -19,7 +19,7 @@ use drivebay_policy::limits::Limits;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
-use drivebay_sandbox::store::{Surroundings, View};
+use drivebay_sandbox::surroundings::{Surroundings, View};
 use drivebay_state::{Namespace, Quota, Store};
 
 /// What all backends of a host share.
@@ -41,14 +41,9 @@ pub struct Environment {
 
 /// The granted directories, with the jobs in them. Those that are not there are refused when it is known who needs them.
 pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles) -> Result<Files, Refused> {
-    let grants = config.grants.directories.iter().map(|grant| files::DirectoryGrant {
-        host: grant.host.clone(),
-        guest: grant.guest.clone(),
-        access: if grant.write { files::Access::ReadWrite } else { files::Access::ReadOnly },
-    });
-    let grants: Vec<_> = grants.collect();
-    let directories = Directories::granted(&grants).map_err(|error| Refused::Surroundings(error.to_string()))?;
-    Ok(Files::new(directories, jobs.clone(), open_files.clone(), files::View::Active))
+    let granted = Directories::granted(&config.grants.directories);
+    let directories = granted.map_err(|error| Refused::Surroundings(error.to_string()))?;
+    Ok(Files::new(directories, jobs.clone(), open_files.clone(), View::Full))
 }
 
 /// What is wrong with a granted directory that is none, for the operator; none: it is one.
@@ -125,16 +120,12 @@ pub(super) fn surroundings(
     let quota = quota(&config.limits);
     let state = Namespace::new(Arc::clone(&environment.store), &config.name, quota)
         .map_err(|e| Refused::Surroundings(e.to_string()))?;
-    let seen = match view {
-        View::Full => files::View::Active,
-        View::ReadOnly => files::View::ReadOnly,
-    };
     Ok(Surroundings {
         backend: config.name.clone(),
         log: Arc::clone(&shared.log),
         settings: config.settings.clone(),
         state: if view == View::Full { state } else { state.read_only() },
-        files: shared.files.with_view(seen),
+        files: shared.files.with_view(view),
         egress: Arc::clone(&shared.egress),
         node: environment.node.clone().filter(|_| config.grants.node.is_granted && view == View::Full),
         lane: Arc::clone(&shared.lane),

@@ -14,6 +14,7 @@ use super::{
     place::{Intent, Place, open_beneath},
     reach::Reach,
 };
+use drivebay_policy::DirectoryGrant;
 use rustix::{
     fs::{AtFlags, CWD, Mode, OFlags, ResolveFlags, StatxFlags, statx},
     io::Errno,
@@ -41,17 +42,6 @@ pub enum Access {
     ReadWrite,
     /// Reading.
     ReadOnly,
-}
-
-/// A directory that the operator gives to a backend.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DirectoryGrant {
-    /// Where it is on this host. Links in it are the operator's and are followed once, at the start.
-    pub host: PathBuf,
-    /// What the component calls it, for example `/pool`.
-    pub guest: String,
-    /// What may be done in it.
-    pub access: Access,
 }
 
 /// One granted directory, for as long as it is granted.
@@ -85,7 +75,7 @@ impl Grant {
             host: grant.host.clone(),
             guest: GuestPath::parse(&grant.guest)?,
             name: grant.guest.clone(),
-            access: grant.access,
+            access: if grant.write { Access::ReadWrite } else { Access::ReadOnly },
             found: Arc::default(),
             is_optional: AtomicBool::new(false),
             reach: Reach::default(),
@@ -344,7 +334,7 @@ impl Directories {
     /// The granted directories as a component begins with them, none of them opened.
     pub(super) fn roots(&self, view: View, open_files: &OpenFiles) -> Vec<Root> {
         let root = |grant: &Arc<Grant>| {
-            let may_change = grant.access == Access::ReadWrite && view == View::Active;
+            let may_change = grant.access == Access::ReadWrite && view == View::Full;
             Root::new(Arc::clone(grant), may_change, open_files.clone())
         };
         self.grants.iter().map(root).collect()

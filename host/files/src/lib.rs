@@ -24,7 +24,8 @@ mod reach;
 mod space;
 
 pub use differences::{Comparison, DifferencePage};
-pub use directories::{Access, Directories, DirectoryGrant};
+pub use directories::{Access, Directories};
+pub use drivebay_policy::DirectoryGrant;
 pub use error::{FileError, FileErrorCode};
 pub use extents::{Extent, Page};
 pub use jobs::{
@@ -42,12 +43,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-/// What a generation may do with its files.
+/// What a generation may change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// All that the grants allow: the generation is active.
-    Active,
-    /// Looking only: before it is activated.
+    /// What its grants allow.
+    Full,
+    /// Nothing: it is being looked at before it is activated.
     ReadOnly,
 }
 
@@ -199,7 +200,7 @@ impl Files {
     fn check_changes(&self) -> Result<(), FileError> {
         self.directories.check_granted()?;
         match self.view {
-            View::Active => Ok(()),
+            View::Full => Ok(()),
             View::ReadOnly => {
                 let words = "nothing may change before this generation is active";
                 Err(FileError::new(FileErrorCode::ReadOnly, words))

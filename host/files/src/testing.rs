@@ -3,7 +3,7 @@
 //! A pool on a file system that has to be mounted needs root; without it the test says that it was
 //! skipped and does not count as having shown anything.
 
-use super::{Access, Directories, DirectoryGrant, Files, JobLimits, Jobs, Programs, View, descriptors::OpenFiles};
+use super::{Directories, DirectoryGrant, Files, JobLimits, Jobs, Programs, View, descriptors::OpenFiles};
 use std::{
     os::unix::fs::FileExt,
     path::{Path, PathBuf},
@@ -50,7 +50,7 @@ impl Pool {
     }
 
     pub(crate) fn directories(&self) -> Directories {
-        let grant = DirectoryGrant { host: self.host.clone(), guest: "/pool".into(), access: Access::ReadWrite };
+        let grant = DirectoryGrant { host: self.host.clone(), guest: "/pool".into(), write: true };
         Directories::new(&[grant]).unwrap()
     }
 
@@ -59,7 +59,7 @@ impl Pool {
     }
 
     pub(crate) fn files_with(&self, limits: JobLimits, programs: Programs) -> Files {
-        Files::new(self.directories(), Jobs::new("test", limits, programs), OpenFiles::new(64), View::Active)
+        Files::new(self.directories(), Jobs::new("test", limits, programs), OpenFiles::new(64), View::Full)
     }
 
     /// The names in the pool, sorted.

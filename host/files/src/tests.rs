@@ -43,7 +43,7 @@ fn a_read_only_view_changes_nothing_and_reads_all() {
 #[test]
 fn without_a_grant_every_function_says_so() {
     let jobs = Jobs::new("test", JobLimits::default(), Programs::system());
-    let files = Files::new(Directories::default(), jobs, OpenFiles::new(16), View::Active);
+    let files = Files::new(Directories::default(), jobs, OpenFiles::new(16), View::Full);
     let refused = [
         files.reflink("/pool/a", "/pool/b").err(),
         files.reserve("/pool/a", extent(0, 1)).err(),
@@ -118,17 +118,13 @@ fn two_file_systems_share_nothing() {
         return;
     };
     one.write("a", MIB, &[(0, &noise(4096, 1))]);
-    let grant = |pool: &Pool, guest: &str| DirectoryGrant {
-        host: pool.host(""),
-        guest: guest.into(),
-        access: Access::ReadWrite,
-    };
+    let grant = |pool: &Pool, guest: &str| DirectoryGrant { host: pool.host(""), guest: guest.into(), write: true };
     let directories = Directories::new(&[grant(&one, "/one"), grant(&other, "/other")]).unwrap();
     let files = Files::new(
         directories,
         Jobs::new("test", JobLimits::default(), Programs::system()),
         OpenFiles::new(16),
-        View::Active,
+        View::Full,
     );
     assert_eq!(files.reflink("/one/a", "/other/a").unwrap_err().code, FileErrorCode::Unsupported);
     assert_eq!(other.names(), Vec::<String>::new());

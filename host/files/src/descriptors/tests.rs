@@ -18,8 +18,8 @@ const READ: Opening = Opening {
 };
 
 fn root_at(host: &Path, access: Access, open_files: &OpenFiles) -> Root {
-    let grant = DirectoryGrant { host: host.to_owned(), guest: "/pool".into(), access };
-    Directories::new(&[grant]).unwrap().roots(View::Active, open_files).pop().unwrap()
+    let grant = DirectoryGrant { host: host.to_owned(), guest: "/pool".into(), write: access == Access::ReadWrite };
+    Directories::new(&[grant]).unwrap().roots(View::Full, open_files).pop().unwrap()
 }
 
 fn root(host: &Path) -> Root {

@@ -10,7 +10,7 @@ fn code(directories: &Directories, path: &str, intent: Intent) -> Result<(), Fil
 }
 
 fn grant(host: &std::path::Path, guest: &str, access: Access) -> DirectoryGrant {
-    DirectoryGrant { host: host.to_owned(), guest: guest.to_owned(), access }
+    DirectoryGrant { host: host.to_owned(), guest: guest.to_owned(), write: access == Access::ReadWrite }
 }
 
 #[test]

@@ -189,13 +189,13 @@ fn a_full_disk_fails_and_gives_back_what_it_took() {
 
 /// The first part of the next test, in a process of its own: it kills itself in the middle.
 fn copy_and_be_killed(place: &str) -> ! {
-    let grant = crate::DirectoryGrant { host: place.into(), guest: "/pool".into(), access: Access::ReadWrite };
+    let grant = crate::DirectoryGrant { host: place.into(), guest: "/pool".into(), write: true };
     let jobs = Jobs::new("test", every_step(), Programs::system());
     let files = Files::new(
         Directories::new(&[grant]).unwrap(),
         jobs,
         crate::descriptors::OpenFiles::new(16),
-        crate::View::Active,
+        crate::View::Full,
     );
     loop {
         match files.run_job("key", copy("a", "b", &[]), Duration::from_millis(1), Origin::default()).unwrap() {

@@ -208,7 +208,7 @@ fn backends_that_share_a_directory_do_not_share_keys() {
     let pool = Pool::plain();
     pool.write("source", MIB, &[]);
     let other = Jobs::new("other", JobLimits::default(), Programs::system());
-    let others = Files::new(pool.directories(), other, crate::descriptors::OpenFiles::new(16), crate::View::Active);
+    let others = Files::new(pool.directories(), other, crate::descriptors::OpenFiles::new(16), crate::View::Full);
     done(&pool.files(), "key", copy("source", "target", &[]));
     others.cancel_job("key").unwrap();
     assert_eq!(pool.left().len(), 1);
