@@ -191,12 +191,13 @@ impl CallError {
                 Outcome::NotStarted(Hindrance::Unsupported)
             }
             Self::Busy(_) => Outcome::NotStarted(Hindrance::Busy),
-            Self::NotReady(_) => Outcome::NotStarted(Hindrance::NotReady),
+            Self::NotReady(_) | Self::Fault(Fault { kind: FaultKind::Pool, .. }) => {
+                Outcome::NotStarted(Hindrance::NotReady)
+            }
             Self::Decided(Decision::AlreadyExists(_)) => Outcome::NotStarted(Hindrance::AlreadyExists),
             Self::Decided(Decision::FailedPrecondition(_)) => Outcome::NotStarted(Hindrance::Precondition),
             Self::Decided(Decision::NotFound(_)) => Outcome::NotStarted(Hindrance::NotFound),
             Self::Refused(refusal) => Outcome::Finished(refusal.code),
-            Self::Fault(Fault { kind: FaultKind::Pool, .. }) => Outcome::NotStarted(Hindrance::NotReady),
             Self::Fault(fault) => Outcome::Unknown(Doubt::Fault(fault.kind)),
             Self::BadAnswer(_) => Outcome::Unknown(Doubt::Answer),
             Self::Told => Outcome::Unknown(Doubt::Secret),
