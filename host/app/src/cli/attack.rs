@@ -9,22 +9,22 @@ use super::admin::table;
 use super::{Exit, asked_to_stop, print, say};
 
 const EXAMPLES: &str =
-    "Each attack has a host process of its own. It is contained when its client and the log saw what must be seen, \
-nothing outside of its grants was reached, the neighbour's client saw nothing, and the host ended well when told to. \
-Then one more host meets all that can be told to a host that goes on, as often as --rounds says; what that cost its \
-neighbour, and what it held afterwards, is told as figures. Before, backends of a host with the limits that hosts are
-released with take all they can, one kind of work after the other, while the neighbour commits, reads files and publishes:
-the p99 of its calls must stay within three times that in peace, which is judged (the best of three measurements).
+    "Each attack runs against its own host process. It is contained if its client and the log saw what they should, \
+nothing outside of its grants was reached, the neighbour's client saw nothing, and the host exited cleanly when asked to. \
+Before that, backends of a host with the default limits use all they can, one kind of work after the other, while the \
+neighbour commits, reads files and publishes: the p99 of its calls must stay within three times its value without load \
+(the best of three measurements). Finally one host runs all attacks that a host survives, as often as --rounds says; what \
+that cost its neighbour, and what the host held afterwards, is reported.
 
 Exit status: 0 all contained (with `--without every`: none), 1 one is not, 2 wrong usage.
 
 Examples:
   drivebay attack
   drivebay attack --only memory,loop-start
-  drivebay attack --only storm         how a neighbour is served at the released limits
+  drivebay attack --only storm         how a neighbour is served with the default limits
   drivebay attack --json               one object: every verdict, and the figures
-  drivebay attack --without cpu        the attacks on it are then not contained
-  drivebay attack --without every      each attack without what contains it: none is then contained";
+  drivebay attack --without cpu        without this limit the attacks on it succeed
+  drivebay attack --without every      each attack without its defence: none is contained";
 
 /// What `attack` is told.
 #[derive(Debug, Parser)]
@@ -33,13 +33,13 @@ pub(crate) struct Args {
     /// Only these attacks.
     #[arg(long, value_name = "IDS", value_delimiter = ',')]
     only: Vec<String>,
-    /// Switch one limit off, and try the attacks on it; `every`: each attack without the one that contains it.
+    /// Switch one limit off and run the attacks on it; `every`: run each attack without its defence.
     #[arg(long, value_name = "LIMIT")]
     without: Option<String>,
-    /// How often one host meets all attacks that it can outlast; 0: not at all.
+    /// How often one host runs all attacks that it survives; 0: not at all.
     #[arg(long, default_value_t = 2)]
     rounds: usize,
-    /// Others use this machine: tell how long the neighbour's calls took at the released limits, and do not judge it.
+    /// Others use this machine: report how long the neighbour's calls took, without judging it.
     #[arg(long)]
     shared_machine: bool,
     /// Print one JSON object.

@@ -61,7 +61,7 @@ struct Cli {
     log_format: LogFormat,
     /// What is logged, for example `info` or `drivebay=debug,guest=info`. Unless given: `info` when
     /// serving, `warn` otherwise, so that log lines do not run through what a command prints. Lines of `audit` are
-    /// written unless it is named, and so are those of `progress`.
+    /// written unless it is named, as are those of `progress`.
     #[arg(long, global = true, env = "DRIVEBAY_LOG")]
     log: Option<String>,
     #[command(subcommand)]
@@ -75,7 +75,7 @@ const EXAMPLES: &str = "Examples:
   drivebay config > drivebay.toml                     a configuration to begin with
   drivebay new my-array                               begin a backend of your own
   drivebay check backend.wasm                         what is in a component, and whether it fits
-  drivebay conform --csi unix:///run/csi.sock         whether a driver keeps the rules, any driver
+  drivebay conform --csi unix:///run/csi.sock         test any driver against the rules
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
 
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
@@ -94,7 +94,7 @@ enum Command {
     Serve(Box<serve::Args>),
     /// Call one method of a driver and print its answer as JSON.
     Call(call::Args),
-    /// Tell what a component or a configuration holds, and what is wrong with it.
+    /// Show what a component or a configuration contains, and what is wrong with it.
     Check(check::Args),
     /// Begin a project: a backend that works, with its tests and every command.
     New(drivebay_kit::project::Args),
@@ -106,22 +106,22 @@ enum Command {
     Component(drivebay_kit::component::Args),
     /// Print a configuration with every key, its default and what it does.
     Config,
-    /// Judge a driver in any language by the rules of CSI and csi-addons, over its sockets.
+    /// Test any driver, in any language, against the rules of CSI and csi-addons, over its sockets.
     Conform(Box<drivebay_conformance::Args>),
-    /// Try what hostile backends can do to a host of this program.
+    /// Run the attacks of hostile backends against a host of this program.
     #[cfg(feature = "drill")]
     Attack(attack::Args),
-    /// Tell how the backends of a running host are.
+    /// Show the state of the backends of a running host.
     Status(admin::status::Args),
-    /// Tell which generations of a backend there were, newest first.
+    /// List the generations of a backend, newest first.
     History(admin::history::Args),
-    /// Load what is there now, through the same gate as any change.
+    /// Load the present component, through the same gate as any change.
     Reload(admin::command::Reload),
-    /// Go back to the generation that served before this one.
+    /// Return to the previous generation.
     Rollback(admin::command::Rollback),
-    /// Allow one component alone.
+    /// Allow only one component.
     Pin(admin::command::Pin),
-    /// Take no more calls; those under way end.
+    /// Take no more calls; running calls end.
     Drain(admin::command::Close),
     /// Take no more calls and close the sockets.
     Stop(admin::command::Close),

@@ -40,10 +40,10 @@ pub(crate) struct Args {
     /// The csi-addons socket.
     #[arg(long, value_name = "unix:///PATH")]
     addons: Option<String>,
-    /// What this node is called.
+    /// The name of this node.
     #[arg(long)]
     node_id: Option<String>,
-    /// Where state, ledger and compiled code are kept.
+    /// The directory for state, ledger and compiled code.
     #[arg(long, default_value = DEFAULT_STATE)]
     state: PathBuf,
     /// A setting of the backend; may be given many times.

@@ -23,10 +23,10 @@ use places::Found;
 use report::{ComponentReport, ConfigReport, Report};
 use scratch::Scratch;
 
-const EXAMPLES: &str = "A component that needs grants is not at fault: they are listed. In a configuration, \
-what is needed and not given is a problem.
+const EXAMPLES: &str = "Grants that a component needs are listed. In a configuration, a needed grant that is missing \
+is a problem.
 
-Exit status: 0 all is well, 1 it would be rejected, 2 there is nothing to check.
+Exit status: 0 no problem, 1 it would be rejected, 2 nothing to check.
 
 Examples:
   drivebay check backend.wasm

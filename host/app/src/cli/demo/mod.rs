@@ -25,9 +25,10 @@ use drivebay_policy::{
 use node::NodeWork;
 use walk::Walk;
 
-const EXAMPLES: &str = "There are two sites, the second one on DIR/b/csi.sock and DIR/b/addons.sock, with a link \
-directory between them. As root it also mounts the volumes; without, it does all that needs no root. The data stay \
-in DIR, and the next demo there goes on with them.
+const EXAMPLES: &str =
+    "The demo runs two sites with a link directory between them; the second uses DIR/b/csi.sock and \
+DIR/b/addons.sock. Run as root, it also mounts the volumes. The data stay in DIR, and the next demo there continues \
+with them.
 
 Examples:
   drivebay demo
@@ -38,10 +39,10 @@ Examples:
 #[derive(Debug, Parser)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// Where sockets and data lie; made if it is not there.
+    /// The directory for sockets and data; created if it is missing.
     #[arg(long, value_name = "DIR", default_value = "./drivebay-demo")]
     dir: PathBuf,
-    /// End after the walk; the exit status tells whether all went well.
+    /// Exit after the walk; the exit status is 0 if every step succeeded.
     #[arg(long, conflicts_with = "no_walk")]
     once: bool,
     /// Serve only.
