@@ -40,7 +40,13 @@ const KEEP_RESIDENT: usize = 1024 * 1024;
 pub(crate) fn build(limits: &Limits) -> wasmtime::Result<Engine> {
     let mut config = base();
     config.allocation_strategy(InstanceAllocationStrategy::Pooling(pool(limits)));
-    let engine = Engine::new(&config)?;
+    let engine = Engine::new(&config).map_err(|error| {
+        error.context(format!(
+            "memory for {} calls at once cannot be set aside; where a process has few addresses, lower `calls` in \
+             [backend.limits], for example to 2",
+            limits.calls
+        ))
+    })?;
     epoch::register(&engine)?;
     Ok(engine)
 }

@@ -13,9 +13,12 @@ use rustix::fs::{OFlags, major};
 use rustix::io::Errno;
 
 use super::super::ledger::{Entry, FileId};
+use super::super::said::say;
 use super::busy::{pause, while_busy};
+use super::direct;
 use super::syscalls::{self, LOOP_AUTOCLEAR, LOOP_DIRECT_IO, LOOP_READ_ONLY, LoopStatus};
 use crate::error::{ErrorCode, NodeError};
+
 use crate::protocol::Access;
 
 const LOOP_MAJOR: u32 = 7;
@@ -29,17 +32,27 @@ const RELEASE_LIMIT: Duration = Duration::from_secs(5);
 pub(crate) fn free_name() -> Result<String, NodeError> {
     let failed = |errno| NodeError::system("asking /dev/loop-control for a free loop device", errno);
     let control = OpenOptions::new().read(true).write(true).open("/dev/loop-control");
-    let control = control.map_err(|error| failed(errno_of(&error)))?;
+    let control = control.map_err(|error| match errno_of(&error) {
+        Errno::NOENT | Errno::NODEV | Errno::NXIO => {
+            let message = "this kernel has no loop devices: modprobe loop (in a container, on its machine)";
+            NodeError::new(ErrorCode::Unsupported, message)
+        }
+        errno => failed(errno),
+    })?;
     let number = syscalls::loop_free_number(&control).map_err(failed)?;
     Ok(format!("loop{number}"))
 }
 
 /// Configures a free device. `EBUSY`: somebody was faster.
 pub(crate) fn configure(name: &str, image: BorrowedFd<'_>, access: Access, tag: &str) -> rustix::io::Result<()> {
-    let flags = match access {
-        Access::ReadWrite => LOOP_DIRECT_IO,
-        Access::ReadOnly => LOOP_DIRECT_IO | LOOP_READ_ONLY,
+    let mut flags = match access {
+        Access::ReadWrite => 0,
+        Access::ReadOnly => LOOP_READ_ONLY,
     };
+    match direct::objection(image) {
+        None => flags |= LOOP_DIRECT_IO,
+        Some(why) => say(&format!("{name} uses the page cache for its image, not direct I/O: {why}")),
+    }
     let device = open(name, access, OFlags::empty()).map_err(|error| errno_of(&error))?;
     syscalls::loop_configure(&device, image, BLOCK_SIZE, LoopStatus::named(tag, flags))
 }

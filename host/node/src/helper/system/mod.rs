@@ -4,6 +4,7 @@
 //! decide whether something is asked: that is up to `ops`.
 
 pub(super) mod busy;
+mod direct;
 pub(super) mod loops;
 pub(super) mod paths;
 pub(crate) mod programs;
