@@ -3,7 +3,7 @@
 //! A backend is a WebAssembly component that exports some of the interfaces of
 //! `drivebay:backend`; what it exports is what it can do. This crate gives each interface as a
 //! trait, the functions that a backend may call as modules ([`state`], [`config`], [`log`],
-//! [`context`], [`files`], [`mounts`], [`http`]), and [`export!`] to say which interfaces the component has.
+//! [`context`], [`files`], [`mounts`], [`attach`], [`http`]), and [`export!`] to say which interfaces the component has.
 //!
 //! It holds no storage logic and keeps no memory between calls: by default every call runs in a
 //! fresh instance, so what must last goes into [`state`]. Compiled for the machine, the same code runs
@@ -68,6 +68,6 @@ pub mod testing;
 pub mod types;
 
 pub use error::{Error, ErrorCode, Reason, Result};
-pub use host::{config, context, files, http, log, mounts, state};
+pub use host::{attach, config, context, files, http, log, mounts, state};
 pub use ids::new_id;
 pub use interfaces::*;

@@ -14,6 +14,7 @@ use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
+use drivebay_policy::grants::attach::{AttachGrant, NfsGrant};
 use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
 use drivebay_sandbox::cache::CodeCache;
@@ -68,7 +69,18 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         MountOption::Dev => node::MountOption::Dev,
     });
     let devices = config.limits.node_devices;
-    Permissions { directories: directories.collect(), mount_options: mount_options.collect(), devices }
+    let attach = config.grants.attach.iter().map(|grant| match grant {
+        AttachGrant::Nfs(NfsGrant { servers, export }) => node::AttachGrant::Nfs(node::NfsGrant {
+            servers: servers.iter().map(ToString::to_string).collect(),
+            export: export.clone(),
+        }),
+    });
+    Permissions {
+        directories: directories.collect(),
+        mount_options: mount_options.collect(),
+        devices,
+        attach: attach.collect(),
+    }
 }
 
 /// The log of a backend; all its generations and calls share it, so that none of them begins with a fresh budget.

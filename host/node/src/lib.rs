@@ -36,15 +36,17 @@ mod visible;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Launcher, MountRequest, Node};
+pub use client::{Launcher, MountRequest, Node, ShareRequest};
 pub use error::{ErrorCode, NodeError};
 pub use helper::helper_main;
 pub use launcher::launcher_main;
-pub use permissions::{DirectoryGrant, Mandate, MountOption, Permissions, PermissionsByName, ReadPermissions};
+pub use permissions::{
+    AttachGrant, DirectoryGrant, Mandate, MountOption, NfsGrant, Permissions, PermissionsByName, ReadPermissions,
+};
 pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
 pub use protocol::{
-    Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, Operation, PathRole,
-    Publication, PublicationKind, RecoveryReport, Request, Unresolved, Usage, UsageUnit,
+    Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, NfsShare, Operation,
+    PathRole, Publication, PublicationKind, RecoveryReport, Request, Share, Unresolved, Usage, UsageUnit,
 };
 pub use visible::{ReadVisible, Showing, Visible};
 

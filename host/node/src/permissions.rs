@@ -39,6 +39,26 @@ pub struct Permissions {
     pub mount_options: Vec<MountOption>,
     /// Loop devices at once.
     pub devices: usize,
+    /// What it may reach over a network and attach here.
+    #[serde(default)]
+    pub attach: Vec<AttachGrant>,
+}
+
+/// Storage that the operator lets a backend attach: one case for each protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "protocol", rename_all = "kebab-case")]
+pub enum AttachGrant {
+    /// Directories that NFS servers export.
+    Nfs(NfsGrant),
+}
+
+/// NFS servers, and what may be mounted from them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsGrant {
+    /// Addresses of the servers, and ranges of them: `10.20.0.0/16`.
+    pub servers: Vec<String>,
+    /// An exported path, or one that ends in `/*`: anything below it.
+    pub export: String,
 }
 
 /// The permissions of all backends that are granted node work, by name.

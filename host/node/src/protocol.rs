@@ -98,6 +98,25 @@ pub enum BindSource {
     Granted(String),
 }
 
+/// A share that is mounted from a server: one case for each protocol.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Share {
+    /// A directory that an NFS server exports.
+    Nfs(NfsShare),
+}
+
+/// What to mount from an NFS server.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NfsShare {
+    /// The server's name or address.
+    pub server: String,
+    /// The exported path: where a file system of its own begins.
+    pub export: String,
+    /// A directory in it, relative; none: all of it.
+    pub subdirectory: Option<String>,
+}
+
 /// Whether a publication is a stage or a publish.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
@@ -207,7 +226,7 @@ pub struct Request {
     pub operation: Operation,
 }
 
-/// Everything that the helper can do: the functions of `drivebay:host/mounts`, then the host's own.
+/// Everything that the helper can do: the functions of `drivebay:host/mounts` and `attach`, then the host's own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs, reason = "the fields are those of the WIT functions that the variants are named after")]
@@ -220,6 +239,8 @@ pub enum Operation {
     RenewUuid { volume: String, file_system: String },
     /// Mounts the file system on the volume's device.
     MountDevice { volume: String, target: String, file_system: String, options: Vec<String>, access: Access },
+    /// Mounts a share.
+    MountShare { volume: String, share: Share, target: String, options: Vec<String>, access: Access },
     /// Shows a directory or file a second time.
     Bind { volume: String, source: BindSource, target: String, access: Access },
     /// Shows the volume's device as a device node.

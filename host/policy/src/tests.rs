@@ -30,6 +30,7 @@ http = [
 http-mode = "report"
 node = true
 mount-options = ["suid"]
+attach = [{ protocol = "nfs", servers = ["10.20.0.0/16", "fd00::5"], export = "/exports/*" }]
 [backend.limits]
 memory = "128MiB"
 calls = 10
@@ -59,6 +60,7 @@ fn everything_is_read() {
     assert_eq!(backend.limits.wall.change, Duration::from_mins(2));
     assert_eq!(backend.instances, InstancePolicy::Reuse { calls: 1000, idle: Duration::from_secs(30) });
     assert_eq!(backend.grants.node.mount_options, [MountOption::Suid]);
+    assert_eq!(backend.grants.attach[0].to_string(), "nfs /exports/* of 10.20.0.0/16, fd00::5");
     let granted = &backend.grants.http.origins[1];
     assert_eq!(
         (granted.origin.to_string().as_str(), &granted.login[..]),
@@ -221,5 +223,32 @@ fn volumes_are_mounted_below_named_directories() {
     for wrong in ["/", "a", "/a/../b", ""] {
         let error = of(&format!("targets = [\"{wrong}\"]")).unwrap_err().to_string();
         assert!(error.contains("host.targets"), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn attachments_that_cannot_be_are_reported() {
+    let text = r#"
+[[backend]]
+name = "a"
+component = "x.wasm"
+csi = "unix:///run/a.sock"
+[backend.grants]
+attach = [
+  { protocol = "iscsi" },
+  { protocol = "nfs", servers = ["filer", "224.0.0.1"], export = "/exports*" },
+  { protocol = "nfs", export = "/exports", server = "10.0.0.1" },
+]
+"#;
+    let error = Config::parse("x.toml", text).unwrap_err().to_string();
+    for expected in [
+        "\"iscsi\" is no protocol that this host attaches",
+        "grants.attach: servers: \"filer\" is no range",
+        "grants.attach: 224.0.0.1 cannot be granted",
+        "grants.attach: export: write an exported path",
+        "grants.attach: servers: name the addresses",
+        "unknown key `backend.0.grants.attach.2.server`: did you mean `servers`?",
+    ] {
+        assert!(error.contains(expected), "{expected:?} in {error}");
     }
 }

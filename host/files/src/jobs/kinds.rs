@@ -109,6 +109,11 @@ impl Programs {
         offered.map(|kind| FileSystem { name: kind.name.to_owned(), minimum_bytes: kind.minimum_bytes }).collect()
     }
 
+    /// Whether a program is there.
+    pub fn has(&self, program: &str) -> bool {
+        self.named(program).is_some()
+    }
+
     /// The kinds that lack a program, each with all that it lacks.
     pub fn absent(&self) -> Vec<Absent> {
         let lacks = |kind: &Kind| {

@@ -1,4 +1,4 @@
-//! The functions of `drivebay:host/mounts` as methods, one per operation.
+//! The functions of `drivebay:host/mounts` and `attach` as methods, one per operation.
 //!
 //! Owns nothing: it folds arguments into a request and takes the expected answer out. Kept apart
 //! from [`super::node`] so that the process and the vocabulary can be read one by one.
@@ -6,7 +6,9 @@
 use super::node::Node;
 use super::requests::unexpected;
 use crate::error::NodeError;
-use crate::protocol::{Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, LedgerEntry, Operation, Request, Usage};
+use crate::protocol::{
+    Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, LedgerEntry, Operation, Request, Share, Usage,
+};
 
 /// What to mount where, as `mount-request` of the host's WIT types.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +19,21 @@ pub struct MountRequest {
     pub target: String,
     /// For example `ext4`.
     pub file_system: String,
+    /// As in the client's request.
+    pub options: Vec<String>,
+    /// Whether it may be written to.
+    pub access: Access,
+}
+
+/// Which share to mount where, as `share-request` of the host's WIT types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ShareRequest {
+    /// The volume's id.
+    pub volume: String,
+    /// Where the data are.
+    pub share: Share,
+    /// A host path of the call under way.
+    pub target: String,
     /// As in the client's request.
     pub options: Vec<String>,
     /// Whether it may be written to.
@@ -52,6 +69,12 @@ impl Node {
         let MountRequest { volume, target, file_system, options, access } = request;
         let operation = Operation::MountDevice { volume, target, file_system, options, access };
         self.done(caller, operation).await
+    }
+
+    /// Mounts a share.
+    pub async fn mount_share(&self, caller: &Caller, request: ShareRequest) -> Result<(), NodeError> {
+        let ShareRequest { volume, share, target, options, access } = request;
+        self.done(caller, Operation::MountShare { volume, share, target, options, access }).await
     }
 
     /// Shows a directory or file a second time.

@@ -22,19 +22,44 @@ pub(super) enum Started {
     No,
 }
 
+/// What a job does most of the time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// It works, or waits for a disk of this machine.
+    Works,
+    /// It waits for a server, which may not answer.
+    Waits,
+}
+
 /// The threads, and what waits for one.
 #[derive(Clone)]
 pub(super) struct Crew(Arc<Shared>);
 
 struct Shared {
-    schedule: Mutex<Schedule<(String, Job)>>,
+    schedules: Mutex<Schedules>,
     turns: Turns,
     ended: Condvar,
 }
 
+/// A schedule for each pace: jobs of one hold nobody of the other.
+struct Schedules {
+    work: Schedule<(String, Pace, Job)>,
+    servers: Schedule<(String, Pace, Job)>,
+}
+
+impl Schedules {
+    fn of(&mut self, pace: Pace) -> &mut Schedule<(String, Pace, Job)> {
+        match pace {
+            Pace::Works => &mut self.work,
+            Pace::Waits => &mut self.servers,
+        }
+    }
+}
+
 impl Crew {
     pub(super) fn new(turns: Turns) -> Self {
-        Self(Arc::new(Shared { schedule: Mutex::default(), turns, ended: Condvar::new() }))
+        let schedules = Mutex::new(Schedules { work: Schedule::default(), servers: Schedule::for_servers() });
+        Self(Arc::new(Shared { schedules, turns, ended: Condvar::new() }))
     }
 
     /// Works on a job of a backend when the schedule says so, with the turn of the volume that it needs. Gives it back
@@ -42,10 +67,11 @@ impl Crew {
     pub(super) fn work(
         &self,
         backend: &str,
+        pace: Pace,
         key: Option<VolumeKey>,
         job: impl FnOnce(Started) + Send + 'static,
     ) -> Result<(), ()> {
-        let pushed = self.lock().push(backend, key, (backend.to_owned(), Box::new(job)));
+        let pushed = self.lock().of(pace).push(backend, key, (backend.to_owned(), pace, Box::new(job)));
         pushed.map_err(drop)?;
         self.start_what_can();
         Ok(())
@@ -53,19 +79,22 @@ impl Crew {
 
     /// Works on a job at once, whatever else runs.
     pub(super) fn work_at_once(&self, backend: &str, job: impl FnOnce(Started) + Send + 'static) {
-        self.lock().ran_at_once(backend);
-        self.start(backend, Box::new(job), None);
+        self.lock().work.ran_at_once(backend);
+        self.start(backend, Pace::Works, Box::new(job), None);
     }
 
     fn start_what_can(&self) {
         loop {
-            let next = self.lock().next(|key| self.0.turns.try_take(key));
-            let Some(((backend, job), turn)) = next else { return };
-            self.start(&backend, job, turn);
+            let take = |key: &VolumeKey| self.0.turns.try_take(key);
+            let mut schedules = self.lock();
+            let next = schedules.work.next(take).or_else(|| schedules.servers.next(take));
+            drop(schedules);
+            let Some(((backend, pace, job), turn)) = next else { return };
+            self.start(&backend, pace, job, turn);
         }
     }
 
-    fn start(&self, backend: &str, job: Job, turn: Option<Turn>) {
+    fn start(&self, backend: &str, pace: Pace, job: Job, turn: Option<Turn>) {
         let crew = self.clone();
         let shared = Arc::new(Mutex::new(Some(job)));
         let (of_thread, name) = (Arc::clone(&shared), backend.to_owned());
@@ -75,7 +104,7 @@ impl Crew {
                 job(Started::Yes);
             }
             drop(turn);
-            crew.end(&name);
+            crew.end(&name, pace);
             crew.start_what_can();
         };
         if thread::Builder::new().name("node-work".to_owned()).spawn(work).is_err() {
@@ -83,25 +112,27 @@ impl Crew {
             if let Some(job) = take(&shared) {
                 job(Started::No);
             }
-            self.end(backend);
+            self.end(backend, pace);
         }
     }
 
-    fn end(&self, backend: &str) {
-        self.lock().ended(backend);
+    fn end(&self, backend: &str, pace: Pace) {
+        self.lock().of(pace).ended(backend);
         self.0.ended.notify_all();
     }
 
     /// Forgets what waits, and waits for what runs.
     pub(super) fn finish(&self) {
-        let mut schedule = self.lock();
-        schedule.clear();
-        let ended = self.0.ended.wait_while(schedule, |schedule| !schedule.is_idle());
+        let mut schedules = self.lock();
+        schedules.work.clear();
+        schedules.servers.clear();
+        let busy = |schedules: &mut Schedules| !schedules.work.is_idle() || !schedules.servers.is_idle();
+        let ended = self.0.ended.wait_while(schedules, busy);
         drop(ended.unwrap_or_else(PoisonError::into_inner));
     }
 
-    fn lock(&self) -> MutexGuard<'_, Schedule<(String, Job)>> {
-        self.0.schedule.lock().unwrap_or_else(PoisonError::into_inner)
+    fn lock(&self) -> MutexGuard<'_, Schedules> {
+        self.0.schedules.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

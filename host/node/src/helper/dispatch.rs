@@ -5,10 +5,11 @@
 
 use std::sync::Arc;
 
+use super::crew::Pace;
 use super::engine::{Engine, Scope};
 use super::ledger::{Entry, Ledger, Record};
 use super::ops::mount::Wanted;
-use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
+use super::ops::{attach, bind, block, device, filesystem, freeze, mount, renew, undo, usage};
 use super::recover::{abandon, recover, settle};
 use super::rules;
 use super::turns::VolumeKey;
@@ -28,11 +29,14 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         | Operation::Recover
         | Operation::Load
         // What has the turn may be waiting for this very thaw.
-        | Operation::Thaw { .. } => None,
+        | Operation::Thaw { .. }
+        // It changes nothing, and tells of a server for which whoever has the turn may be waiting.
+        | Operation::GetUsage { .. } => None,
         Operation::AttachImage { volume, .. }
         | Operation::DetachImage { volume }
         | Operation::RenewUuid { volume, .. }
         | Operation::MountDevice { volume, .. }
+        | Operation::MountShare { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
         | Operation::Unmount { volume, .. }
@@ -40,10 +44,23 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         | Operation::Grow { volume }
         | Operation::Trim { volume }
         | Operation::Freeze { volume, .. }
-        | Operation::GetUsage { volume, .. }
         | Operation::SetGroup { volume, .. } => Some(volume.as_str()),
     };
     volume.map(|volume| VolumeKey::new(&request.caller.backend, volume))
+}
+
+/// Whether a request may have to wait for a server.
+pub(super) fn pace_of(engine: &Engine, request: &Request) -> Pace {
+    let Request { caller, operation } = request;
+    let touched = if let Operation::Unmount { volume, .. } | Operation::GetUsage { volume, .. } = operation {
+        engine.read(|ledger| ledger.of_volume(&caller.backend, volume))
+    } else if *operation == Operation::Abandon {
+        engine.read(|ledger| ledger.of_call(&caller.backend, &caller.call))
+    } else {
+        Vec::new()
+    };
+    let waits = matches!(operation, Operation::MountShare { .. }) || touched.iter().any(|it| it.share.is_some());
+    if waits { Pace::Waits } else { Pace::Works }
 }
 
 /// Does what a request asks for, which has the turn of [`turn_of`].
@@ -68,6 +85,7 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
         | Operation::DetachImage { volume }
         | Operation::RenewUuid { volume, .. }
         | Operation::MountDevice { volume, .. }
+        | Operation::MountShare { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
         | Operation::Unmount { volume, .. }
@@ -94,7 +112,10 @@ fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Op
         let message = format!("volume {volume} is frozen; thaw it first");
         return Err(NodeError::new(ErrorCode::Busy, message));
     }
-    settle(engine, &key)?;
+    // What is under way looks like what was cut off to whoever has no turn.
+    if !matches!(operation, Operation::GetUsage { .. }) {
+        settle(engine, &key)?;
+    }
     run(&Scope { engine, caller, grants, volume }, operation)
 }
 
@@ -106,6 +127,10 @@ fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
         Operation::MountDevice { target, file_system, options, access, .. } => {
             let access = *access;
             mount::mount_device(scope, Wanted { target, file_system, options, access })
+        }
+        Operation::MountShare { share, target, options, access, .. } => {
+            let access = *access;
+            attach::mount_share(scope, attach::Wanted { share, target, options, access })
         }
         Operation::Bind { source, target, access, .. } => bind::bind(scope, source, target, *access),
         Operation::PublishDevice { target, access, .. } => block::publish(scope, target, *access),

@@ -3,6 +3,7 @@
 //! Owns the state and the narrow ways to change it. It must not know single operations and names
 //! none of `ops/`: those see the engine through a [`Scope`].
 
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::book::Book;
@@ -10,6 +11,7 @@ use super::grants::Grants;
 use super::heavy::{self, Heavy};
 use super::holds::Holds;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
+use super::ops::attach::aside;
 use super::permits::Permits;
 use super::proofs::Proofs;
 use super::system::paths::{Place, admit};
@@ -30,6 +32,8 @@ pub(super) struct Engine {
     pub(super) holds: Holds,
     pub(super) heavy: Heavy,
     pub(super) proofs: Proofs,
+    /// Where shares are mounted before anybody sees them.
+    pub(super) aside: PathBuf,
     /// Entries below this id were written by earlier helpers.
     pub(super) first_own_id: u64,
     /// What a reboot has made untrue, until it is reported.
@@ -45,6 +49,7 @@ impl Engine {
         Ok(Self {
             first_own_id: book.next_id(),
             book: Mutex::new(book),
+            aside: aside(&mandate.state_dir)?,
             targets: Targets::new(&mandate.targets),
             permits: Permits::new(mandate, read)?,
             turns: Turns::default(),
@@ -213,6 +218,7 @@ impl Scope<'_> {
             source: None,
             recipe: None,
             mark: None,
+            share: None,
         }
     }
 }

@@ -14,9 +14,10 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
+use super::ops::attach::NfsGrant;
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
-use crate::permissions::{DirectoryGrant, MountOption, Permissions};
+use crate::permissions::{AttachGrant, DirectoryGrant, MountOption, Permissions};
 use crate::protocol::Access;
 
 /// A backend's directories, what its clients may ask for, and how much it may hold.
@@ -26,6 +27,7 @@ pub(super) struct Grants {
     pub(super) mount_options: Vec<MountOption>,
     /// Loop devices at once.
     pub(super) devices: usize,
+    attach: Vec<NfsGrant>,
 }
 
 /// An image, opened for a loop device.
@@ -38,7 +40,9 @@ pub(super) struct Image {
 impl Grants {
     /// Takes the operator's grants; refuses what could not be resolved later.
     pub(super) fn new(permissions: Permissions) -> Result<Self, NodeError> {
-        let Permissions { mut directories, mount_options, devices } = permissions;
+        let Permissions { mut directories, mount_options, devices, attach } = permissions;
+        let attach =
+            attach.into_iter().map(|AttachGrant::Nfs(grant)| NfsGrant::read(grant)).collect::<Result<_, _>>()?;
         for grant in &mut directories {
             let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
             if !guest || !grant.host.is_absolute() {
@@ -54,7 +58,12 @@ impl Grants {
                 grant.host = resolved;
             }
         }
-        Ok(Self { directories, mount_options, devices })
+        Ok(Self { directories, mount_options, devices, attach })
+    }
+
+    /// The shares that it may mount.
+    pub(super) fn attach(&self) -> &[NfsGrant] {
+        &self.attach
     }
 
     /// Where a component may write.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::protocol::{Access, EntryKind, LedgerEntry, Publication};
+use crate::protocol::{Access, EntryKind, LedgerEntry, Publication, Share};
 
 /// A file by what cannot be renamed: its device and inode.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -69,6 +69,17 @@ pub(crate) struct Entry {
     pub(crate) recipe: Option<Recipe>,
     /// Known once it was made; devices and freezes have none.
     pub(crate) mark: Option<Mark>,
+    /// What a mount over a network shows; none: nothing of it is reached over one.
+    #[serde(default)]
+    pub(crate) share: Option<Box<Shared>>,
+}
+
+/// A share, as it was asked for and as the mount table shows it. Neither holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Shared {
+    pub(crate) asked: Share,
+    /// With the address that its server's name stood for.
+    pub(crate) source: String,
 }
 
 impl Entry {

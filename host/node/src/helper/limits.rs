@@ -6,6 +6,10 @@ pub(super) const AT_ONCE: usize = 64;
 /// Of these, requests of one backend: one that waits for a slow disk leaves room for the others, and one that has many is
 /// no more than a few steps of the kernel's before them.
 pub(super) const AT_ONCE_OF_ONE: usize = 4;
+/// Requests at once that wait for servers, beside those above: they hold a sleeping program and nothing that others need.
+pub(super) const SERVERS_AT_ONCE: usize = 256;
+/// Of these, requests of one backend: a server that hangs holds some for as long as their deadlines, and other volumes go on.
+pub(super) const SERVERS_AT_ONCE_OF_ONE: usize = 32;
 /// Requests of one backend that wait. More than the host has calls at once, several times over.
 pub(super) const WAITING_OF_ONE: usize = 1024;
 /// Programs that check, change or grow a file system, of one backend at once: they compute and read for long.

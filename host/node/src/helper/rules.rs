@@ -16,7 +16,7 @@ pub(super) fn judge(caller: &Caller, volume: &str, operation: &Operation, held: 
     if makes(operation) && !held {
         named(caller, volume)?;
     }
-    if let Operation::MountDevice { options, .. } = operation {
+    if let Operation::MountDevice { options, .. } | Operation::MountShare { options, .. } = operation {
         check_options(options)?;
     }
     Ok(())
@@ -37,6 +37,7 @@ const fn makes(operation: &Operation) -> bool {
         Operation::AttachImage { .. }
         | Operation::RenewUuid { .. }
         | Operation::MountDevice { .. }
+        | Operation::MountShare { .. }
         | Operation::Bind { .. }
         | Operation::PublishDevice { .. } => true,
         Operation::DetachImage { .. }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Bound;
 
-use super::limits::{AT_ONCE, AT_ONCE_OF_ONE, WAITING_OF_ONE};
+use super::limits::{AT_ONCE, AT_ONCE_OF_ONE, SERVERS_AT_ONCE, SERVERS_AT_ONCE_OF_ONE, WAITING_OF_ONE};
 use super::turns::VolumeKey;
 
 /// What waits and what runs.
@@ -14,6 +14,8 @@ use super::turns::VolumeKey;
 pub(crate) struct Schedule<J> {
     backends: BTreeMap<String, Queue<J>>,
     running: usize,
+    /// Jobs at once, and those of one backend among them.
+    most: (usize, usize),
     /// The backend that was served last.
     last: String,
 }
@@ -27,11 +29,20 @@ struct Queue<J> {
 
 impl<J> Default for Schedule<J> {
     fn default() -> Self {
-        Self { backends: BTreeMap::new(), running: 0, last: String::new() }
+        Self::with((AT_ONCE, AT_ONCE_OF_ONE))
     }
 }
 
 impl<J> Schedule<J> {
+    /// One for jobs that wait for servers.
+    pub(crate) fn for_servers() -> Self {
+        Self::with((SERVERS_AT_ONCE, SERVERS_AT_ONCE_OF_ONE))
+    }
+
+    fn with(most: (usize, usize)) -> Self {
+        Self { backends: BTreeMap::new(), running: 0, most, last: String::new() }
+    }
+
     /// Queues a job of a backend, which needs the turn of a volume or none. Gives it back if too many wait.
     pub(crate) fn push(&mut self, backend: &str, key: Option<VolumeKey>, job: J) -> Result<(), J> {
         let queue =
@@ -49,15 +60,16 @@ impl<J> Schedule<J> {
 
     /// The next job to run, with the turn that `take` gave for its volume; none: nothing can run now.
     pub(crate) fn next<T>(&mut self, mut take: impl FnMut(&VolumeKey) -> Option<T>) -> Option<(J, Option<T>)> {
-        if self.running >= AT_ONCE {
+        let (most, of_one) = self.most;
+        if self.running >= most {
             return None;
         }
         let last = std::mem::take(&mut self.last);
         let after = self.backends.range_mut::<str, _>((Bound::Excluded(last.as_str()), Bound::Unbounded));
-        let found = after.into_iter().find_map(|(name, queue)| Some((name.clone(), queue.next(&mut take)?)));
+        let found = after.into_iter().find_map(|(name, queue)| Some((name.clone(), queue.next(of_one, &mut take)?)));
         let found = found.or_else(|| {
             let before = self.backends.range_mut::<str, _>((Bound::Unbounded, Bound::Included(last.as_str())));
-            before.into_iter().find_map(|(name, queue)| Some((name.clone(), queue.next(&mut take)?)))
+            before.into_iter().find_map(|(name, queue)| Some((name.clone(), queue.next(of_one, &mut take)?)))
         });
         let Some((name, job)) = found else {
             self.last = last;
@@ -100,8 +112,8 @@ impl<J> Schedule<J> {
 
 impl<J> Queue<J> {
     /// The first job whose volume is free. Those of one volume stay in their order.
-    fn next<T>(&mut self, take: &mut impl FnMut(&VolumeKey) -> Option<T>) -> Option<(J, Option<T>)> {
-        if self.running >= AT_ONCE_OF_ONE {
+    fn next<T>(&mut self, most: usize, take: &mut impl FnMut(&VolumeKey) -> Option<T>) -> Option<(J, Option<T>)> {
+        if self.running >= most {
             return None;
         }
         let mut passed: HashSet<&VolumeKey> = HashSet::new();

@@ -68,6 +68,7 @@ fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbe
     }
     let is_thaw = matches!(request.operation, Operation::Thaw { .. });
     let (key, backend) = (dispatch::turn_of(&request), request.caller.backend.clone());
+    let pace = dispatch::pace_of(engine, &request);
     let (engine, replies_of_thread) = (Arc::clone(engine), Arc::clone(replies));
     let work = move |started| {
         let result = match started {
@@ -79,7 +80,7 @@ fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbe
     if is_thaw {
         // What has all the slots may be waiting for this very thaw.
         crew.work_at_once(&backend, work);
-    } else if crew.work(&backend, key, work).is_err() {
+    } else if crew.work(&backend, pace, key, work).is_err() {
         let message = format!("{WAITING_OF_ONE} requests of backend {backend} wait for node work already");
         reply(replies, &Reply { id, result: Err(NodeError::new(ErrorCode::Limit, message)) });
     }

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 use super::harness::{self, BACKEND, MIB, Site, call, is_mount, is_root, publication, request, run, wait};
 use crate::client::Launch;
 use crate::{
-    Access, Answer, BindSource, CallPath, Caller, DirectoryGrant, Operation, PathRole, Permissions, PublicationKind,
-    Request, frames, sealed,
+    Access, Answer, AttachGrant, BindSource, CallPath, Caller, DirectoryGrant, NfsGrant, NfsShare, Operation, PathRole,
+    Permissions, PublicationKind, Request, Share, frames, sealed,
 };
 
 use Access::{ReadOnly, ReadWrite};
@@ -51,6 +51,47 @@ fn mount(target: &str, file_system: &str, options: &[&str]) -> Operation {
     }
 }
 
+/// A share of a server, one of which alone is granted.
+fn share(server: &str, export: &str, subdirectory: Option<&str>, option: &str, target: &str) -> Operation {
+    Operation::MountShare {
+        volume: "v".to_owned(),
+        share: Share::Nfs(NfsShare {
+            server: server.to_owned(),
+            export: export.to_owned(),
+            subdirectory: subdirectory.map(str::to_owned),
+        }),
+        target: target.to_owned(),
+        options: vec![option.to_owned()],
+        access: ReadWrite,
+    }
+}
+
+/// What is asked of servers beyond `10.1.0.0/24` and the exports below `/exports`, or in another way than they may be asked.
+fn shares_beyond(target: &str) -> Vec<Operation> {
+    let (server, export) = ("10.1.0.1", "/exports/a");
+    let mut asked: Vec<Operation> = ["10.2.0.1", "127.0.0.1", "localhost", "::1", "", "-o", "10.1.0.1:/exports/a -o"]
+        .map(|server| share(server, export, None, "", target))
+        .into();
+    asked.extend(
+        ["/", "/exports", "/exports/", "/exports/../etc", "/exportsx/a", "exports/a", "/exports/a\0"]
+            .map(|export| share(server, export, None, "", target)),
+    );
+    asked.extend(["..", "../b", "/b", "", "b/../../c"].map(|inner| share(server, export, Some(inner), "", target)));
+    asked.extend(
+        [
+            "suid",
+            "dev",
+            "port=22",
+            "addr=10.2.0.1",
+            "mountaddr=10.2.0.1",
+            "clientaddr=1.2.3.4",
+            "context=\"a\",port=22",
+        ]
+        .map(|option| share(server, export, None, option, target)),
+    );
+    asked
+}
+
 /// A node with two backends, one of which has a volume that is staged; the other one, whose host is free, has
 /// an attached image `w`, links, a pipe, and a directory to show.
 fn site() -> Site {
@@ -61,7 +102,11 @@ fn site() -> Site {
         let own = vec![grant("pool", "/pool", true), grant("pool", "/frozen-pool", false)];
         let theirs = vec![grant("theirs", "/theirs", true)];
         [(BACKEND, own), (OTHER, theirs)]
-            .map(|(name, directories)| (name.to_owned(), Permissions { directories, ..harness::PERMISSIONS }))
+            .map(|(name, directories)| {
+                let nfs = NfsGrant { servers: vec!["10.1.0.0/24".to_owned()], export: "/exports/*".to_owned() };
+                let attach = if name == BACKEND { vec![AttachGrant::Nfs(nfs)] } else { Vec::new() };
+                (name.to_owned(), Permissions { directories, attach, ..harness::PERMISSIONS })
+            })
             .into()
     });
     let pool = site.path("pool");
@@ -150,6 +195,11 @@ fn beyond(site: &Site) -> Vec<Request> {
     }
     let publication = Some(publication("invented", PublicationKind::Publish, &target));
     asked.push(free(BACKEND, &["v"], &[&target], Operation::Acknowledge { publication }));
+    asked.extend(shares_beyond(&target).into_iter().map(|operation| own(operation, &target)));
+    for place in places(site) {
+        asked.push(own(share("10.1.0.1", "/exports/a", None, "", &place), &place));
+    }
+    asked.push(free(OTHER, &["v"], &[&target], share("10.1.0.1", "/exports/a", None, "", &target)));
     // File systems and options that are not offered.
     for (file_system, option) in [("proc", ""), ("tmpfs", ""), ("overlay", "lowerdir=/"), ("ext4", "errors=panic")] {
         asked.push(own(mount(&site.pod("made"), file_system, &[option]), &site.pod("made")));

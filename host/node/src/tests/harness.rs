@@ -24,7 +24,7 @@ pub(super) const BACKEND: &str = "local";
 const VOLUMES: [&str; 3] = ["v", "w", "x"];
 /// What is permitted in most tests, but for directories.
 pub(super) const PERMISSIONS: Permissions =
-    Permissions { directories: Vec::new(), mount_options: Vec::new(), devices: 256 };
+    Permissions { directories: Vec::new(), mount_options: Vec::new(), devices: 256, attach: Vec::new() };
 pub(super) const MIB: u64 = 1024 * 1024;
 
 /// Whether these tests can mount; says so when they cannot.

@@ -73,6 +73,7 @@ fn entry(id: u64, volume: &str, call: &str, below: Option<u64>) -> Entry {
         source: None,
         recipe: None,
         mark: None,
+        share: None,
     }
 }
 

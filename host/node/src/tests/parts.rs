@@ -122,6 +122,23 @@ fn devices_and_set_user_id_programs_are_for_the_client_to_ask_and_the_operator_t
 }
 
 #[test]
+fn a_label_of_selinux_is_for_the_client_to_ask() {
+    const LABEL: &str = "system_u:object_r:container_file_t:s0:c1,c2";
+    let labelled = |option: &str| {
+        let plan = plan("xfs", &[option.to_owned()], Access::ReadWrite, &[])?;
+        Ok::<_, NodeError>(plan.parameters.into_iter().filter_map(|(_, value)| value).collect::<Vec<_>>())
+    };
+    // As kubelet writes it, among others.
+    assert_eq!(labelled(&format!("noatime,context=\"{LABEL}\",nouuid")).unwrap(), [LABEL]);
+    assert_eq!(labelled("context=system_u:object_r:nfs_t:s0").unwrap(), ["system_u:object_r:nfs_t:s0"]);
+    for wrong in
+        ["context", "context=", "context=\"\"", "context=\"a b\"", "context=\"a,logdev=/dev/sda", "context=a\"b"]
+    {
+        assert_eq!(labelled(wrong).unwrap_err().code, ErrorCode::Invalid, "{wrong}");
+    }
+}
+
+#[test]
 fn options_that_are_not_listed_are_refused_without_repeating_them() {
     let refused = [
         ("ext4", "errors=panic"),

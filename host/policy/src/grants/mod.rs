@@ -2,6 +2,7 @@
 //! from which the configuration, the command line, `status` and `check` take everything. Opens nothing; what carries a
 //! grant out lies above (`drivebay-files`, `drivebay-egress`, `drivebay-node`).
 
+pub mod attach;
 pub mod directories;
 pub mod http;
 mod kind;
@@ -119,6 +120,9 @@ kinds! {
     /// Work on the node.
     #[serde(flatten)]
     node: node::NodeWork,
+    /// Storage over a network that it may attach.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    attach: Vec<attach::AttachGrant>,
 }
 
 impl<'de> Deserialize<'de> for GrantsSection {

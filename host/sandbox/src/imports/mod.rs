@@ -1,6 +1,7 @@
 //! The imports of a component, one file an interface. Each checks its grant, does the work or
 //! hands it to the part of the host that owns it, and counts what crosses the boundary.
 
+mod attach;
 mod config;
 mod context;
 pub(super) mod cursors;

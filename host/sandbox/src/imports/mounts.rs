@@ -12,11 +12,11 @@ use drivebay_contract::bindings::drivebay::host::types::{Access, Error, ErrorCod
 use drivebay_node::{self as node, Caller, ErrorCode as NodeCode, Node, NodeError};
 
 /// What a function of the interface answers.
-type Answer<T> = wasmtime::Result<Result<T, Error>>;
+pub(super) type Answer<T> = wasmtime::Result<Result<T, Error>>;
 
 impl HostState {
     /// Runs node work for the call under way. It goes on if the guest is ended meanwhile.
-    fn node<T, F, U>(&self, work: F) -> impl Future<Output = Answer<T>> + Send + use<T, F, U>
+    pub(super) fn node<T, F, U>(&self, work: F) -> impl Future<Output = Answer<T>> + Send + use<T, F, U>
     where
         T: Send + 'static,
         F: FnOnce(Node, Caller) -> U + Send + 'static,
@@ -122,7 +122,7 @@ impl Host for HostState {
     }
 }
 
-const fn into(access: Access) -> node::Access {
+pub(super) const fn into(access: Access) -> node::Access {
     match access {
         Access::ReadWrite => node::Access::ReadWrite,
         Access::ReadOnly => node::Access::ReadOnly,

@@ -17,6 +17,11 @@ use drivebay_server::listener::{self, ListenError};
 /// The imports behind which file systems are made, grown and copied.
 const WORK: [&str; 2] = ["drivebay:host/files@", "drivebay:host/mounts@"];
 
+/// The import behind which storage is attached.
+const ATTACH: &str = "drivebay:host/attach@";
+/// What is attached by which program, and the packages that have it.
+const CLIENTS: [(&str, &str, &str); 1] = [("NFS", "mount.nfs", "nfs-common (Debian, Ubuntu) or nfs-utils")];
+
 /// What was found out about places.
 #[derive(Debug, Default)]
 pub(super) struct Found {
@@ -90,6 +95,14 @@ pub(super) fn backend(config: &BackendConfig) -> Found {
 pub(super) fn programs(imports: &[String], programs: &Programs) -> Vec<String> {
     let wants = |import: &String| WORK.iter().any(|name| import.starts_with(name));
     let absent = if imports.iter().any(wants) { programs.absent() } else { Vec::new() };
+    let attaches = imports.iter().any(|import| import.starts_with(ATTACH));
+    let without = CLIENTS.iter().filter(|(_, program, _)| attaches && !programs.has(program)).map(
+        |(protocol, program, packages)| {
+            format!(
+                "{program} is not installed on this machine, so nothing is mounted by {protocol} here: install {packages}"
+            )
+        },
+    );
     let words = absent.into_iter().map(|Absent { file_system, programs, package }| {
         let verb = if programs.len() == 1 { "is" } else { "are" };
         let programs = programs.join(", ");
@@ -98,7 +111,7 @@ pub(super) fn programs(imports: &[String], programs: &Programs) -> Vec<String> {
              be grown and copied here: install {package}"
         )
     });
-    words.collect()
+    words.chain(without).collect()
 }
 
 /// A directory that is made if it is not there.

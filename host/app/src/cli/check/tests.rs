@@ -29,6 +29,10 @@ fn programs_that_are_not_installed_are_named_with_what_to_install() {
     assert_eq!(lacking("drivebay:host/state@0.1.0"), [""; 0], "it does not work on files");
     install(&["mkfs.xfs", "xfs_db", "xfs_growfs", "btrfstune"]);
     assert_eq!(lacking("drivebay:host/files@0.1.0"), [""; 0]);
+    let found = lacking("drivebay:host/attach@0.1.0");
+    assert!(found.len() == 1 && found[0].contains("mount.nfs") && found[0].contains("nfs-common"), "{found:?}");
+    install(&["mount.nfs"]);
+    assert_eq!(lacking("drivebay:host/attach@0.1.0"), [""; 0]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use std::os::fd::OwnedFd;
 use rustix::mount::OpenTreeFlags;
 
 use super::super::engine::Scope;
-use super::super::system::paths::{Shape, identity, stat};
+use super::super::system::paths::glance;
 use super::super::system::syscalls;
 use super::effect::{Missing, carry_out, vacant};
 use super::mount::{attach, other_arguments};
@@ -28,17 +28,17 @@ struct Source {
 /// Shows a directory or file at the target.
 pub(crate) fn bind(scope: &Scope<'_>, source: &BindSource, target: &str, access: Access) -> Result<(), NodeError> {
     let source = find(scope, source, access)?;
-    let seen = stat(&source.node, "the source of a bind mount")?;
+    let seen = glance(&source.node, "the source of a bind mount")?;
     let place = scope.place(target)?;
     if let Some(found) = scope.at(&place) {
-        let same = found.kind == EntryKind::Bind && found.backing == identity(&seen) && found.access == access;
+        let same = found.kind == EntryKind::Bind && found.backing == seen.id && found.access == access;
         return if same { Ok(()) } else { Err(other_arguments(&found)) };
     }
-    let shape = Shape::of(&seen).ok_or_else(|| {
+    let shape = seen.shape.ok_or_else(|| {
         let message = "only directories and regular files can be bound";
         NodeError::new(ErrorCode::Invalid, message)
     })?;
-    let mut entry = scope.draft(EntryKind::Bind, target, &place.real, identity(&seen));
+    let mut entry = scope.draft(EntryKind::Bind, target, &place.real, seen.id);
     entry.created_path = vacant(&place, shape, Missing::Create)?;
     entry.access = access;
     entry.stands_on = source.stands_on;

@@ -3,6 +3,7 @@
 //! Owns the effects and their checks. It must not decide when something is undone (that is
 //! [`super::recover`]) and must make no effect that is not in the ledger first.
 
+pub(super) mod attach;
 pub(super) mod bind;
 pub(super) mod block;
 pub(super) mod device;

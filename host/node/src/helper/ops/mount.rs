@@ -16,6 +16,7 @@ use super::super::system::busy::while_busy;
 use super::super::system::paths::{Place, Shape, descriptor_path};
 use super::super::system::syscalls;
 use super::super::system::table::MountTable;
+use super::attach;
 use super::effect::{Missing, carry_out, vacant};
 use super::fit;
 use super::options::{self, MountPlan};
@@ -128,6 +129,7 @@ pub(crate) fn attach(tree: &OwnedFd, place: &Place) -> Result<(), NodeError> {
 pub(crate) fn set_access(scope: &Scope<'_>, target: &str, access: Access) -> Result<(), NodeError> {
     let place = scope.place(target)?;
     let mut entry = need_mounted(scope, &place)?;
+    attach::expect_own(scope.engine, &entry, "the access is fixed when it is mounted")?;
     if access == Access::ReadWrite {
         check_writable(scope, &entry)?;
     }

@@ -23,12 +23,22 @@ enum Value {
     OneOf(&'static [&'static str]),
     /// With or without one of these.
     Maybe(&'static [&'static str]),
+    /// A label of `SELinux`, perhaps in quotes.
+    Label,
 }
 
-use Value::{Maybe, None as Plain, Number, OneOf};
+use Value::{Label, Maybe, None as Plain, Number, OneOf};
 
+/// The label that files shall have, which clients of nodes with `SELinux` ask for.
+const CONTEXT: &str = "context";
+/// Longer than any label, in bytes.
+const LONGEST_LABEL: usize = 1024;
+
+/// Of every mount.
+const EVERY: &[(&str, Value)] = &[(CONTEXT, Label), ("sync", Plain)];
+
+/// Of every file system on a device.
 const COMMON: &[(&str, Value)] = &[
-    ("sync", Plain),
     ("dirsync", Plain),
     ("lazytime", Plain),
     ("barrier", Maybe(&["0", "1"])),
@@ -103,6 +113,47 @@ const BTRFS: &[(&str, Value)] = &[
     ("thread_pool", Number),
 ];
 
+/// What may be asked of a share. Not among them: ports and addresses, which are the grant's, and `bg`, which mounts
+/// when nobody looks any more.
+const NFS: &[(&str, Value)] = &[
+    ("ac", Plain),
+    ("acdirmax", Number),
+    ("acdirmin", Number),
+    ("acregmax", Number),
+    ("acregmin", Number),
+    ("actimeo", Number),
+    ("cto", Plain),
+    ("hard", Plain),
+    ("intr", Plain),
+    ("local_lock", OneOf(&["all", "flock", "posix", "none"])),
+    ("lock", Plain),
+    ("lookupcache", OneOf(&["all", "none", "pos", "positive"])),
+    ("max_connect", Number),
+    ("nconnect", Number),
+    ("nfsvers", OneOf(NFS_VERSIONS)),
+    ("noac", Plain),
+    ("noacl", Plain),
+    ("nocto", Plain),
+    ("nolock", Plain),
+    ("noresvport", Plain),
+    ("nosharecache", Plain),
+    ("proto", OneOf(&["tcp", "tcp6", "rdma", "rdma6"])),
+    ("rdirplus", Plain),
+    ("resvport", Plain),
+    ("retrans", Number),
+    ("rsize", Number),
+    ("sec", OneOf(&["sys", "krb5", "krb5i", "krb5p"])),
+    ("sharecache", Plain),
+    ("soft", Plain),
+    ("softerr", Plain),
+    ("softreval", Plain),
+    ("tcp", Plain),
+    ("timeo", Number),
+    ("vers", OneOf(NFS_VERSIONS)),
+    ("wsize", Number),
+];
+const NFS_VERSIONS: &[&str] = &["3", "4", "4.0", "4.1", "4.2"];
+
 /// Options, sorted by who is told.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct MountPlan {
@@ -133,27 +184,30 @@ pub(crate) fn plan(
             return Err(NodeError::new(ErrorCode::Unsupported, message));
         }
     };
-    let mut plan = MountPlan { attributes: FORBIDDEN, parameters: Vec::new(), access };
-    // One string may hold several options, as on the command line.
-    for option in options.iter().flat_map(|option| option.split(',')) {
-        if plan.take_forbidden(option, allowed)? || plan.take_attribute(option) {
-            continue;
-        }
-        let (name, value) = option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v)));
-        let mut known = COMMON.iter().chain(specific);
-        if !known.any(|(known, form)| *known == name && form.admits(value)) {
-            return Err(refused(file_system));
-        }
-        plan.parameters.push((name.to_owned(), value.map(str::to_owned)));
-    }
+    let mut plan = MountPlan::new(access);
+    plan.take_all(file_system, &[COMMON, specific], options, allowed)?;
     if file_system == "ext4" && plan.parameters.iter().all(|(name, _)| name != "errors") {
         plan.parameters.push(("errors".to_owned(), Some("remount-ro".to_owned())));
     }
-    if plan.access == Access::ReadOnly {
-        plan.attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
-        plan.parameters.push(("ro".to_owned(), None));
-    }
+    plan.finish();
     Ok(plan)
+}
+
+/// As [`plan`], for a share of an NFS server.
+pub(crate) fn plan_share(options: &[String], access: Access, allowed: &[MountOption]) -> Result<MountPlan, NodeError> {
+    let mut plan = MountPlan::new(access);
+    plan.take_all("nfs", &[NFS], options, allowed)?;
+    plan.finish();
+    Ok(plan)
+}
+
+/// One string may hold several options, as on the command line; a comma in quotes belongs to a value.
+fn split(options: &str) -> impl Iterator<Item = &str> {
+    let mut quoted = false;
+    options.split(move |letter| {
+        quoted ^= letter == '"';
+        letter == ',' && !quoted
+    })
 }
 
 /// Which option it was stays unsaid: it may be a secret in the wrong place.
@@ -163,6 +217,40 @@ fn refused(file_system: &str) -> NodeError {
 }
 
 impl MountPlan {
+    const fn new(access: Access) -> Self {
+        Self { attributes: FORBIDDEN, parameters: Vec::new(), access }
+    }
+
+    /// Takes the options that these tables know.
+    fn take_all(
+        &mut self,
+        file_system: &str,
+        tables: &[&[(&str, Value)]],
+        options: &[String],
+        allowed: &[MountOption],
+    ) -> Result<(), NodeError> {
+        for option in options.iter().flat_map(|options| split(options)) {
+            if self.take_forbidden(option, allowed)? || self.take_attribute(option) {
+                continue;
+            }
+            let (name, value) = option.split_once('=').map_or((option, None), |(n, v)| (n, Some(v)));
+            let mut known = tables.iter().copied().flatten().chain(EVERY);
+            if !known.any(|(known, form)| *known == name && form.admits(value)) {
+                return Err(refused(file_system));
+            }
+            let value = value.map(|value| value.trim_matches('"').to_owned());
+            self.parameters.push((name.to_owned(), value));
+        }
+        Ok(())
+    }
+
+    fn finish(&mut self) {
+        if self.access == Access::ReadOnly {
+            self.attributes |= MountAttrFlags::MOUNT_ATTR_RDONLY;
+            self.parameters.push(("ro".to_owned(), None));
+        }
+    }
+
     /// Takes an option that lets go what is forbidden otherwise, or forbids it again.
     fn take_forbidden(&mut self, option: &str, allowed: &[MountOption]) -> Result<bool, NodeError> {
         let (flag, what) = match option {
@@ -210,14 +298,22 @@ impl Value {
         match (self, value) {
             (Plain | Maybe(_), None) => true,
             (Number, Some(value)) => is_number(value),
+            (Label, Some(value)) => is_label(value),
             (OneOf(values) | Maybe(values), Some(value)) => {
                 // Compression levels: `zstd:3`.
                 let (word, level) = value.split_once(':').unwrap_or((value, "0"));
                 values.contains(&word) && is_number(level)
             }
-            (Plain, Some(_)) | (Number | OneOf(_), None) => false,
+            (Plain, Some(_)) | (Number | OneOf(_) | Label, None) => false,
         }
     }
+}
+
+/// A label of `SELinux`, whose categories have commas: with those it stands in quotes.
+fn is_label(value: &str) -> bool {
+    let inner = value.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(value);
+    let known = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:,".contains(&byte);
+    (1..=LONGEST_LABEL).contains(&inner.len()) && inner.bytes().all(known)
 }
 
 /// Digits, with a suffix for sizes (`256k`).

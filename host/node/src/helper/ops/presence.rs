@@ -6,7 +6,7 @@
 use super::super::engine::{Engine, Scope};
 use super::super::ledger::Entry;
 use super::super::system::loops;
-use super::super::system::paths::{Place, identity, stat};
+use super::super::system::paths::{Place, glance};
 use super::super::system::table::{MountLine, MountTable};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{EntryKind, PathRole};
@@ -63,11 +63,16 @@ pub(super) fn need_mounted(scope: &Scope<'_>, place: &Place) -> Result<Entry, No
 }
 
 fn is_marked(entry: &Entry, line: &MountLine) -> bool {
-    entry.mark.as_ref().is_some_and(|mark| mark.device == line.device && mark.root == line.root)
+    // Numbers of file systems that stand on no device are given again.
+    let is_source = entry.share.as_ref().is_none_or(|shared| shared.source == line.source);
+    is_source && entry.mark.as_ref().is_some_and(|mark| mark.device == line.device && mark.root == line.root)
 }
 
 /// For entries that were never confirmed, and for bound directories that were renamed since.
 fn looks_like(engine: &Engine, entry: &Entry, top: &MountLine) -> Result<bool, NodeError> {
+    if let Some(shared) = &entry.share {
+        return Ok(shared.source == top.source && top.file_system.starts_with("nfs"));
+    }
     if entry.kind == EntryKind::Mount {
         let device = device_of(engine, entry).map(|name| format!("/dev/{name}"));
         let file_system = entry.recipe.as_ref().map(|recipe| recipe.file_system.as_str());
@@ -83,7 +88,7 @@ fn looks_like(engine: &Engine, entry: &Entry, top: &MountLine) -> Result<bool, N
     let Some(node) = place.node()? else {
         return Ok(false);
     };
-    Ok(identity(&stat(&node, &entry.place)?) == entry.backing)
+    Ok(glance(&node, &entry.place)?.id == entry.backing)
 }
 
 fn device_of(engine: &Engine, entry: &Entry) -> Option<String> {

@@ -15,8 +15,8 @@ use super::super::system::loops;
 use super::super::system::paths::Place;
 use super::super::system::table::MountTable;
 use super::super::turns::VolumeKey;
-use super::freeze;
 use super::presence::{Presence, presence};
+use super::{attach, freeze};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{EntryKind, PathRole};
 
@@ -40,10 +40,12 @@ pub(crate) fn undo(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
 }
 
 fn take_down(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
+    attach::clear_aside(engine, entry)?;
     let Some(place) = Place::open(&engine.targets, &entry.place, PathRole::Other)? else {
         return Ok(());
     };
     match presence(engine, entry, &MountTable::read()?)? {
+        Presence::Present if entry.share.is_some() => attach::take_down(entry)?,
         Presence::Present => detach_mount(&place)?,
         Presence::Hidden => {
             let message = format!("something else is mounted over {}", entry.place);

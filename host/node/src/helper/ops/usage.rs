@@ -3,19 +3,30 @@
 //! Owns the numbers' meaning. It must not walk files: the file system keeps count.
 
 use super::super::engine::Scope;
+use super::super::ledger::Stage;
 use super::super::system::loops;
-use super::presence::expect_seen;
+use super::super::system::table::MountTable;
+use super::attach;
+use super::presence::{Presence, expect_seen, presence};
 use crate::error::NodeError;
 use crate::protocol::{EntryKind, Usage, UsageUnit};
 
 /// Usage of what the volume has at a path of the call under way.
 pub(crate) fn get_usage(scope: &Scope<'_>, path: &str) -> Result<Vec<Usage>, NodeError> {
     let place = scope.find_place(path)?.ok_or_else(|| scope.nothing_at(path))?;
-    let entry = scope.at(&place).ok_or_else(|| scope.nothing_at(path))?;
+    // What is being mounted at this moment is not there yet.
+    let there = scope.at(&place).filter(|entry| entry.stage > Stage::Intended);
+    let entry = there.ok_or_else(|| scope.nothing_at(path))?;
+    if presence(scope.engine, &entry, &MountTable::read()?)? == Presence::Gone {
+        return Err(scope.nothing_at(path));
+    }
     expect_seen(scope.engine, &entry)?;
     if entry.kind == EntryKind::Block {
         let total = loops::size(&scope.need_device()?.path)?;
         return Ok(vec![Usage { available: 0, total, used: 0, unit: UsageUnit::Bytes }]);
+    }
+    if attach::share_of(scope.engine, &entry).is_some() {
+        return attach::usage(&place.real);
     }
     let node = place.node()?.ok_or_else(|| scope.nothing_at(path))?;
     let seen =

@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -24,6 +25,8 @@ use crate::error::{ErrorCode, NodeError};
 
 /// A check of a large file system takes minutes.
 const TIME_LIMIT: Duration = Duration::from_mins(10);
+/// What was killed ends at once, but where the kernel waits for a server or a disk.
+const KILL_LIMIT: Duration = Duration::from_secs(2);
 const NO_CAPABILITIES: CapabilitySets = CapabilitySets {
     effective: CapabilitySet::empty(),
     permitted: CapabilitySet::empty(),
@@ -49,6 +52,16 @@ pub(crate) struct Outcome {
 }
 
 impl Outcome {
+    /// What it printed, as far as it is kept.
+    pub(crate) fn output(&self) -> &str {
+        &self.output
+    }
+
+    /// Whether these words are in what it printed.
+    pub(crate) fn says(&self, words: &str) -> bool {
+        self.output.contains(words)
+    }
+
     /// An error, and the program's words in the log, unless it ended with one of these statuses.
     pub(crate) fn expect_success(&self, good: &[i32]) -> Result<(), NodeError> {
         if self.status.is_some_and(|status| good.contains(&status)) {
@@ -118,6 +131,9 @@ pub(crate) fn run_within(
     let collected = collect(&child, reader, Instant::now() + limit);
     if collected.is_err() {
         kill(&mut child);
+        if !ends(&child, KILL_LIMIT) {
+            return Err(left_behind(child, program));
+        }
     }
     let status = child.wait().map_err(failed)?;
     let output = collected.map_err(|errno| match errno {
@@ -183,6 +199,21 @@ fn collect(child: &Child, mut reader: PipeReader, deadline: Instant) -> Result<S
             return Ok(String::from_utf8_lossy(&output).into_owned());
         }
     }
+}
+
+/// Whether a program ends within this time.
+fn ends(child: &Child, limit: Duration) -> bool {
+    watch(child).is_ok_and(|process| wait(&process, None, limit).is_ok_and(|(_, ended)| ended))
+}
+
+/// Lets a program that cannot be killed end in its own time: nobody waits for it but a thread that does nothing else.
+fn left_behind(mut child: Child, program: &str) -> NodeError {
+    let message =
+        format!("{program} did not end in time and cannot be killed: the kernel waits for a server or a disk");
+    if thread::Builder::new().name("program-end".to_owned()).spawn(move || child.wait()).is_err() {
+        say(&format!("{program}, once it ends, stays as a zombie until this process ends"));
+    }
+    NodeError::new(ErrorCode::Limit, message)
 }
 
 fn watch(child: &Child) -> Result<OwnedFd, Errno> {

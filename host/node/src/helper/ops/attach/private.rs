@@ -1,0 +1,124 @@
+//! Places where shares are mounted before anybody sees them, and unmounting.
+//!
+//! Owns the directories, which lie where the host's process cannot write and are named by the ledger's entries, so
+//! that what a crash leaves there is found. It must not know protocols.
+
+use std::fs::{self, DirBuilder};
+use std::io;
+use std::os::fd::OwnedFd;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use super::super::super::system::paths::open_resolved;
+use super::super::super::system::programs::{self, Rights};
+use super::super::super::system::table::{MountLine, MountTable};
+use crate::error::{ErrorCode, NodeError};
+
+/// How long a server may take to have everything written that is to be written.
+const UNMOUNT_LIMIT: Duration = Duration::from_secs(20);
+
+/// The directory for a host's places, which is there from the first use on.
+pub(in crate::helper) fn directory(state_dir: &Path) -> Result<PathBuf, NodeError> {
+    let failed = |error: io::Error| NodeError::io("looking at the state directory", &error);
+    let stat = fs::metadata(state_dir).map_err(failed)?;
+    let run = Path::new("/run").canonicalize().unwrap_or_else(|_| PathBuf::from("/run"));
+    Ok(run.join(format!("drivebay-node-{}-{}", stat.dev(), stat.ino())))
+}
+
+/// The places of one entry.
+#[derive(Debug)]
+pub(super) struct Private {
+    base: PathBuf,
+    share: PathBuf,
+    above: PathBuf,
+}
+
+impl Private {
+    pub(super) fn new(base: &Path, entry: u64) -> Self {
+        Self { base: base.to_owned(), share: base.join(entry.to_string()), above: base.join(format!("{entry}-above")) }
+    }
+
+    /// Makes the place for the share.
+    pub(super) fn make_share(&self) -> Result<&str, NodeError> {
+        self.make(&self.share)
+    }
+
+    /// Makes the place for the directory above it on the server.
+    pub(super) fn make_above(&self) -> Result<&str, NodeError> {
+        self.make(&self.above)
+    }
+
+    fn make<'a>(&self, place: &'a Path) -> Result<&'a str, NodeError> {
+        let failed = |error: io::Error| NodeError::io(format!("making {}", place.display()), &error);
+        for directory in [&self.base, place] {
+            match DirBuilder::new().mode(0o700).create(directory) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                made => made.map_err(failed)?,
+            }
+        }
+        // Not a link to somewhere else.
+        drop(open_resolved(place)?);
+        text(place)
+    }
+
+    /// The root of the mounted share. Opening it this way asks no server.
+    pub(super) fn open(&self) -> Result<OwnedFd, NodeError> {
+        open_resolved(&self.share)
+    }
+
+    /// Unmounts what is there and removes the places. Success when there is nothing.
+    pub(super) fn clear(&self) -> Result<(), NodeError> {
+        for place in [&self.above, &self.share] {
+            let path = text(place)?;
+            if seen(path)?.is_some() {
+                unmount(path)?;
+            }
+            match fs::remove_dir(place) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => {
+                    return Err(NodeError::io(format!("removing {path}"), &error));
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn text(place: &Path) -> Result<&str, NodeError> {
+    place.to_str().ok_or_else(|| {
+        let message = format!("{} is not UTF-8", place.display());
+        NodeError::new(ErrorCode::Unsupported, message)
+    })
+}
+
+/// What is mounted at a place.
+pub(super) fn seen(place: &str) -> Result<Option<MountLine>, NodeError> {
+    Ok(MountTable::read()?.topmost(place).cloned())
+}
+
+/// Unmounts a share. Never by force: what a workload has written and the server has not would be lost.
+pub(super) fn unmount(place: &str) -> Result<(), NodeError> {
+    // Without looking at the path and without other programs: both would wait for the server.
+    let arguments = ["--no-mtab", "--internal-only", "--no-canonicalize", place];
+    let ended = programs::run_within("umount", &arguments, UNMOUNT_LIMIT, Rights::Ours);
+    // The table knows better than the program whether it is done.
+    if seen(place)?.is_none() {
+        return Ok(());
+    }
+    match ended {
+        Ok(outcome) if outcome.says("busy") => {
+            let message = format!("unmounting {place}: somebody still uses it");
+            Err(NodeError::new(ErrorCode::Busy, message))
+        }
+        Ok(outcome) => outcome.expect_success(&[]),
+        Err(error) if error.code == ErrorCode::Limit => {
+            let message = format!(
+                "the server of {place} does not answer, so what was written cannot be stored; it is tried again with \
+                 the next call. If the server is gone for good: umount --force {place}"
+            );
+            Err(NodeError::new(ErrorCode::Busy, message))
+        }
+        Err(error) => Err(error),
+    }
+}
