@@ -79,7 +79,8 @@ fn a_configuration_is_judged_with_its_grants() {
     let granted = |host: &str| {
         file(&format!("[backend.grants]\ndirectories = [{{ host = \"{host}\", guest = \"/pool\", write = true }}]\n"))
     };
-    let good = config(&granted(&root.to_string()));
+    std::fs::create_dir(place.path().join("pool")).unwrap();
+    let good = config(&granted(&format!("{root}/pool")));
     assert_eq!(good["ok"], true, "{good:#}");
     assert_eq!(good["backends"][0]["grants"][0]["given"], true);
     assert!(!place.path().join("state").exists(), "a check makes nothing");
@@ -87,6 +88,9 @@ fn a_configuration_is_judged_with_its_grants() {
     let lacking = config(&file(""));
     assert_eq!(lacking["ok"], false);
     assert!(words(&lacking["backends"][0]["problems"]).contains("grants that it does not have"), "{lacking:#}");
+
+    let around = config(&granted(&root.to_string()));
+    assert_eq!(around["ok"], false, "a grant that holds the state directory: {around:#}");
 
     let absent = config(&granted(&format!("{root}/absent")));
     assert!(words(&absent["backends"][0]["problems"]).contains("make the directory"), "{absent:#}");
