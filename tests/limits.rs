@@ -316,12 +316,15 @@ async fn a_reused_instance_ends_with_its_first_fault() {
 async fn idleness_of_a_reused_instance() {
     let reuse = "instances = { reuse = { calls = 1000, idle = \"20ms\" } }";
     let host = TestHost::start(Guest::TESTER, Options::default().backend(reuse).log("debug")).await;
-    for n in 0..5 {
+    for n in 0..10 {
         // Longer than it may wait: that time has passed is all that this is about.
         tokio::time::sleep(Duration::from_millis(25)).await;
         host.create(&[&format!("v{n}")]).await;
     }
-    assert_eq!(uses(&host)[1..], [1; 5], "the first is that of recovery");
+    // The host asks for background work at most ten times a second, which can bridge a wait or two. Without the limit,
+    // the last one would be the tenth.
+    let uses = uses(&host);
+    assert!(uses.len() >= 10 && uses.iter().all(|uses| *uses <= 5), "{uses:?}");
 }
 
 #[tokio::test]

@@ -13,8 +13,18 @@ fn nothing_in_a_project_leads_back_to_the_repository() {
         let files = files(language, "my-array", "array.example.org").unwrap();
         for (path, text) in &files {
             let of_others = path.starts_with("wit") || path.starts_with("vendor") || path.ends_with("Cargo.lock");
-            let strange =
-                ["misbehave", "minimal-", "minimal:", "Minimal", "drivebay.dev", "{{", "guests/", "workspace = true"];
+            let strange = [
+                "misbehave",
+                "minimal-",
+                "minimal:",
+                "Minimal",
+                "drivebay.dev",
+                "guests/",
+                "workspace = true",
+                "{{name}}",
+                "{{crate}}",
+                "{{channel}}",
+            ];
             for word in strange.iter().filter(|_| !of_others) {
                 assert!(!text.contains(word), "{language:?}: {} has {word}:\n{text}", path.display());
             }
