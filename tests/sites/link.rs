@@ -82,7 +82,7 @@ async fn goes_on_while_the_link_is(mood: Mood) {
     let Some(mut pair) = Pair::served(PoolKind::Ext4).await else { return };
     let copied = pair.replicated("v", b"both have it", json!({})).await;
     // The transfer that is under way then, and steps of the background, meet it in all of their work.
-    pair.a.write(&copied.a, AT, &[7; 4 << 20]);
+    pair.a.write(&copied.a, AT, &vec![7; 4 << 20]);
     let source_at_b = source(&copied.b);
     pair.server().set(mood);
     for round in ["running", "started"] {

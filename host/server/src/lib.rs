@@ -81,7 +81,7 @@ pub async fn serve(
     mut doors: watch::Receiver<Doors>,
     end: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
-    let services = routes(front).prepare().into_axum_router().fallback(words::unknown_service);
+    let services = routes(&front).prepare().into_axum_router().fallback(words::unknown_service);
     let (mut rounds, seats) = (Rounds::new(services, workers), Seats::new(CONNECTIONS));
     let mut turn = doors.borrow_and_update().turn;
     let served = loop {
@@ -101,7 +101,7 @@ pub async fn serve(
 }
 
 /// All services on every socket; what a socket is not for answers so itself.
-fn routes(front: Front) -> Routes {
+fn routes(front: &Front) -> Routes {
     macro_rules! limited {
         ($server:ident) => {
             $server::new(front.clone()).max_decoding_message_size(MESSAGE).max_encoding_message_size(ANSWER)

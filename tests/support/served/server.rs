@@ -156,9 +156,9 @@ impl Server {
         let name = words.name();
         let mode = Mode::from_raw_mode(mode & !mask & 0o7777);
         let file = rustix::fs::openat(self.node(parent)?, name, opening(flags) | OFlags::CREATE, mode)?;
-        let mut made = self.entry(parent, name)?;
-        made.extend(self.opened(file));
-        Ok(made)
+        let mut answer = self.entry(parent, name)?;
+        answer.extend(self.opened(file));
+        Ok(answer)
     }
 
     fn rename(&mut self, node: u64, words: &mut Words<'_>, with_flags: bool) -> Answer {
