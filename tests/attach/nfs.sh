@@ -68,6 +68,7 @@ directories = [{ host = "/share", guest = "/share", write = true }]
 node = true
 attach = [
   { protocol = "nfs", servers = ["10.1.0.0/24"], export = "/*" },
+  { protocol = "nfs", servers = ["10.1.0.0/24"], export = "/srv/*" },
   { protocol = "nfs", servers = ["10.2.0.1"], export = "/srv/pool" },
 ]
 [backend.limits]
@@ -114,8 +115,8 @@ dd if=/dev/urandom of=/pods/a/mount/file bs=1M count=4 conv=fsync status=none
 does Node/NodePublishVolume "$(publish_request "$one" b 10.1.0.1 /pool "$one" "$capability" ', "readonly": true')"
 cmp /pods/a/mount/file /pods/b/mount/file && cmp /pods/a/mount/file "/srv/pool/$one/file" || fail "other bytes are read"
 ! touch /pods/b/mount/x 2>/dev/null || fail "a read-only mount was written to"
-does Node/NodePublishVolume "$(publish_request "$two" c 10.2.0.1 /srv/pool "$two" "$old")"
-echo two >/pods/c/mount/file
+does Node/NodePublishVolume "$(publish_request "$two" c 10.2.0.1 /srv/pool '' "$old")"
+echo two >"/pods/c/mount/$two/file"
 step "repeated, written, read at a second mount and on the server; version 3 by the other way"
 
 does Node/NodeGetVolumeStats "{ \"volume_id\": \"$one\", \"volume_path\": \"/pods/a/mount\" }"
@@ -131,6 +132,7 @@ mkdir /run/trap
 umount /run/trap
 refuses "no export for this node" Node/NodePublishVolume "$(publish_request x d 10.1.0.1 /other '')"
 refuses "refuses this node" Node/NodePublishVolume "$(publish_request x d 10.1.0.1 /srv/other '' "$old")"
+refuses "by NFS 3 a link" Node/NodePublishVolume "$(publish_request x d 10.2.0.1 /srv/pool "$two" "$old")"
 refuses "no such directory" Node/NodePublishVolume "$(publish_request x d 10.1.0.1 /pool nowhere)"
 refuses "no grant opens" Node/NodePublishVolume "$(publish_request x d 10.3.0.1 /pool '')"
 refuses "no grant opens" Node/NodePublishVolume "$(publish_request x d 10.2.0.1 /other '')"
@@ -157,8 +159,8 @@ until_true 60 pgrep -x mount.nfs
 does Node/NodeGetVolumeStats "{ \"volume_id\": \"$one\", \"volume_path\": \"/pods/a/mount\" }" 10s
 grep -q 'did not answer' "$answer" || fail "a hung server is not told of"
 step "a hung server: told by NodeGetVolumeStats"
-does Node/NodePublishVolume "$(publish_request "$two" f 10.2.0.1 /srv/pool "$two" "$old")" 20s
-[[ $(cat /pods/f/mount/file) = two ]] || fail "other bytes are read"
+does Node/NodePublishVolume "$(publish_request "$two" f 10.2.0.1 /srv/pool '' "$old")" 20s
+[[ $(cat "/pods/f/mount/$two/file") = two ]] || fail "other bytes are read"
 unpublish "$two" f 20s
 kill -0 "$hanging" || fail "the call on the hung server has ended too early: $(cat /run/hanging)"
 step "a hung server: another volume is published and taken back meanwhile"

@@ -20,6 +20,7 @@ impl Volumes for Nfs {
         let (id, record) = match share.named(&request.name)? {
             Some((id, Some(record))) => {
                 record.expect(&wanted, request.capacity_range)?;
+                share.expect_whole(&id)?;
                 return Ok(volume(&settings, id, &record));
             }
             Some((id, None)) => (id, wanted),

@@ -83,6 +83,13 @@ impl Share {
         write(&self.record_of(id), &record.write())
     }
 
+    /// `aborted`: deleting the volume has begun, and not ended.
+    pub(crate) fn expect_whole(&self, id: &str) -> Result<()> {
+        let there =
+            self.root.join(id).try_exists().map_err(|error| failed("looking for the volume's directory", &error))?;
+        if there { Ok(()) } else { Err(Error::aborted(format!("volume {id} of this name is being deleted"))) }
+    }
+
     /// Changes what is kept of a volume.
     pub(crate) fn change(&self, id: &str, record: &Record) -> Result<()> {
         write(&self.record_of(id), &record.write())

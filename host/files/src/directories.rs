@@ -301,7 +301,7 @@ impl Directories {
         Place::new(&resolved.grant, &resolved.names)
     }
 
-    /// Does this in each granted directory that may be changed. One that cannot be worked in, and that the component can
+    /// Does this in each granted directory that may be changed. One that cannot be reached, and that the component can
     /// do without, is left out.
     pub(super) fn in_each_writable(
         &self,
@@ -310,13 +310,13 @@ impl Directories {
         let mut writable = self.grants.iter().filter(|grant| grant.access == Access::ReadWrite);
         writable.try_for_each(|grant| {
             let (own, work) = (Arc::clone(grant), work.clone());
-            let done = in_time(grant.guard(), &grant.name, move || work(&own.open()?));
-            match done {
-                Err(error) if grant.is_optional() => {
+            match in_time(grant.guard(), &grant.name, move || Ok(own.open().map(|open| work(&open)))) {
+                Ok(Ok(done)) => done,
+                Ok(Err(error)) | Err(error) if grant.is_optional() => {
                     tracing::debug!(%error, "a directory that is not needed is left out");
                     Ok(())
                 }
-                done => done,
+                Ok(Err(error)) | Err(error) => Err(error),
             }
         })
     }

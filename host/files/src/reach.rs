@@ -67,6 +67,19 @@ impl Reach {
         }
     }
 
+    /// Does `work` on a thread that nobody waits for; until it is back, it hangs. Without a thread it is dropped.
+    pub(super) fn leave_to(&self, work: impl FnOnce() + Send + 'static) {
+        self.0.fetch_add(1, Ordering::AcqRel);
+        let hanging = Arc::clone(&self.0);
+        let begun = std::thread::Builder::new().name("reach".to_owned()).spawn(move || {
+            work();
+            hanging.fetch_sub(1, Ordering::AcqRel);
+        });
+        if begun.is_err() {
+            self.0.fetch_sub(1, Ordering::AcqRel);
+        }
+    }
+
     fn give_up<T>(&self, stage: &AtomicU8, told: &mpsc::Receiver<T>) -> io::Result<T> {
         self.0.fetch_add(1, Ordering::AcqRel);
         let given_up = stage.compare_exchange(UNDER_WAY, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire);

@@ -57,7 +57,7 @@ pub enum AttachGrant {
 pub struct NfsGrant {
     /// Addresses of the servers, and ranges of them: `10.20.0.0/16`.
     pub servers: Vec<String>,
-    /// An exported path, or one that ends in `/*`: anything below it.
+    /// An exported path, or one that ends in `/*`: each directory in it, and none below those.
     pub export: String,
 }
 

@@ -10,6 +10,9 @@ use tonic_health::pb::health_check_response::ServingStatus;
 use tonic_health::pb::health_server::Health;
 use tonic_health::pb::{HealthCheckRequest, HealthCheckResponse};
 
+/// Characters of an unknown service that are repeated to its client.
+const LONGEST_NAME: usize = 256;
+
 /// Answers for these services, and for the empty name, which means all of them.
 #[derive(Debug)]
 pub(super) struct Wellness(pub(super) &'static [&'static str]);
@@ -33,7 +36,8 @@ impl Health for Wellness {
         let service = &request.get_ref().service;
         match self.of(service) {
             ServingStatus::ServiceUnknown => {
-                Err(Status::not_found(format!("{} is not served here", service.escape_debug())))
+                let start: String = service.chars().take(LONGEST_NAME).collect();
+                Err(Status::not_found(format!("{} is not served here", start.escape_debug())))
             }
             status => Ok(Response::new(said(status))),
         }

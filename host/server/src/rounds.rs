@@ -51,11 +51,18 @@ impl Rounds {
         let worker = self.workers.least_busy();
         // A connection that cannot change its thread is closed, and its client connects again.
         let Ok(arrival) = connection.try_map(UnixStream::into_std) else { return };
-        let arrival = arrival.counted(worker.connection());
-        let server = self.present.entry(worker.number);
-        let server = server.or_insert_with(|| serve(&self.services, worker, &self.over, &mut self.servers));
-        // A server that has failed takes nothing, and the whole socket ends with it.
+        let mut arrival = arrival.counted(worker.connection());
+        if let Some(server) = self.present.get(&worker.number) {
+            match server.send(arrival) {
+                Ok(()) => return,
+                // That server has ended.
+                Err(mpsc::error::SendError(back)) => arrival = back,
+            }
+        }
+        let server = serve(&self.services, worker, &self.over, &mut self.servers);
+        // Nothing has ended it yet.
         let _ = server.send(arrival);
+        self.present.insert(worker.number, server);
     }
 
     /// Ends the round.

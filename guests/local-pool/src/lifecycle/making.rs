@@ -162,7 +162,7 @@ impl Lifecycle<'_> {
     }
 
     /// Writes a client's name for an object. `stale`: whether its file is there and stands for nothing.
-    pub(super) fn write_name(&self, draft: &Draft, stale: Stale) -> Result<Taken> {
+    pub(super) fn write_name(&self, draft: &Draft, stale: Stale, lasting: Lasting) -> Result<Taken> {
         let name = NameRecord {
             format: FORMAT,
             name: draft.name.clone(),
@@ -178,8 +178,7 @@ impl Lifecycle<'_> {
             self.pool.replace(&path, &name)?;
             return Ok(Taken::ByUs);
         }
-        // Torn by a crash it names nothing, and the intent tells of it.
-        self.pool.take(&path, &name, Lasting::Soon)
+        self.pool.take(&path, &name, lasting)
     }
 
     fn begin(&self, section: Section, name: &str, id: Option<&str>, stale: Stale) -> Result<Claim> {
@@ -211,7 +210,8 @@ impl Lifecycle<'_> {
 
     /// Gives a draft its name and its directory.
     fn settle_in(&self, draft: &Draft, stale: Stale) -> Result<()> {
-        let named = self.write_name(draft, stale);
+        // Torn by a crash it names nothing, and the intent tells of it.
+        let named = self.write_name(draft, stale, Lasting::Soon);
         let settled = named.and_then(|taken| match taken {
             Taken::ByUs => self.pool.make_directories(&self.pool.directory(draft.section, &draft.id)),
             Taken::Before => {

@@ -10,6 +10,7 @@ use drivebay_sdk::state::Commit;
 
 use super::making::Stale;
 use super::{Draft, Lifecycle};
+use crate::disk::Lasting;
 use crate::record::{Doing, GroupRecord};
 use crate::{Progress, Section, ids, refusal};
 
@@ -41,7 +42,8 @@ impl Lifecycle<'_> {
             _ => self.pool.sync(&self.pool.directory(object.section, &object.id))?,
         }
         if !object.name.is_empty() {
-            self.write_name(object, Stale::Absent)?;
+            // A torn name beside a record that stays would let the next claim of the name begin another object.
+            self.write_name(object, Stale::Absent, Lasting::Now)?;
         }
         self.close_removal(object, index)
     }

@@ -34,13 +34,12 @@ pub struct File {
     /// What it was opened for.
     pub modes: Modes,
     standing: Standing,
-    _held: Held,
 }
 
 impl File {
     pub(super) fn new(fd: OwnedFd, modes: Modes, standing: Standing, held: Held) -> Self {
         let fd = Arc::new(fd);
-        Self { _closing: Closing::new(&fd, &standing), fd, modes, standing, _held: held }
+        Self { _closing: Closing::new(&fd, &standing, held), fd, modes, standing }
     }
 
     /// The way that work goes which may wait, where this may hang and is not needed.

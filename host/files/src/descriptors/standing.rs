@@ -1,6 +1,6 @@
 //! What files and directories of one grant have in common, and what is done to both alike.
 
-use super::{Done, Errno, NewTime, Patience, Trouble};
+use super::{Done, Errno, NewTime, Patience, Trouble, held::Held};
 use crate::reach::Reach;
 use rustix::{
     fs::Timestamps,
@@ -47,23 +47,31 @@ pub(super) fn times(accessed: NewTime, modified: NewTime) -> Timestamps {
 }
 
 /// Closes a descriptor apart where that may hang: what was written is sent to its server then.
+/// It counts as open until then.
 #[derive(Debug)]
-pub(super) struct Closing(Option<(Arc<OwnedFd>, Reach)>);
+pub(super) struct Closing {
+    apart: Option<(Arc<OwnedFd>, Reach)>,
+    held: Option<Held>,
+}
 
 impl Closing {
-    pub(super) fn new(fd: &Arc<OwnedFd>, standing: &Standing) -> Self {
-        Self(standing.guard().map(|reach| (Arc::clone(fd), reach)))
+    pub(super) fn new(fd: &Arc<OwnedFd>, standing: &Standing, held: Held) -> Self {
+        Self { apart: standing.guard().map(|reach| (Arc::clone(fd), reach)), held: Some(held) }
     }
 }
 
 impl Drop for Closing {
     /// To be dropped after its owner's descriptor.
     fn drop(&mut self) {
-        let Some((fd, reach)) = self.0.take() else { return };
-        let close = move || drop(fd);
+        let Some((fd, reach)) = self.apart.take() else { return };
+        let held = self.held.take();
+        let close = move || {
+            drop(fd);
+            drop(held);
+        };
         if reach.hangs() {
-            // Nobody waits for this as well. Without a thread it is closed here.
-            let _ = std::thread::Builder::new().name("reach".to_owned()).spawn(close);
+            // Nobody waits for this as well.
+            reach.leave_to(close);
         } else {
             // What fails here has no one to be told.
             let _ = reach.try_to(close);

@@ -83,7 +83,7 @@ impl Look {
             return;
         }
         for entry in std::fs::read_dir(path).into_iter().flatten().filter_map(Result::ok) {
-            if is_source(&entry.path()) {
+            if is_source(&entry.path()) && !is_way_elsewhere(&entry.path()) {
                 self.take(&entry.path());
             }
         }
@@ -102,13 +102,18 @@ fn is_source(path: &Path) -> bool {
     !name.starts_with('.') && !MADE.contains(&name.as_ref())
 }
 
+/// A link to a folder, which may lead out of the project or back to where it is.
+fn is_way_elsewhere(path: &Path) -> bool {
+    path.is_symlink() && path.is_dir()
+}
+
 /// All folders below the watched ones, one by one: a recursive watch would hear every file of a build.
 fn folders(watch: &[PathBuf]) -> Vec<PathBuf> {
     let (mut found, mut rest) = (Vec::new(), watch.to_vec());
     while let Some(path) = rest.pop() {
         if path.is_dir() {
             let below = std::fs::read_dir(&path).into_iter().flatten().filter_map(Result::ok).map(|entry| entry.path());
-            rest.extend(below.filter(|below| below.is_dir() && is_source(below)));
+            rest.extend(below.filter(|below| below.is_dir() && is_source(below) && !is_way_elsewhere(below)));
         }
         found.push(path);
     }

@@ -22,7 +22,7 @@ pub enum AttachGrant {
 pub struct NfsGrant {
     /// Where the servers are.
     pub servers: Vec<Range>,
-    /// An exported path, or one that ends in `/*`: anything below it.
+    /// An exported path, or one that ends in `/*`: each directory in it, and none below those.
     pub export: String,
 }
 

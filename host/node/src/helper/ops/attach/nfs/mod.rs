@@ -42,7 +42,7 @@ impl Grant {
 
     fn opens(&self, export: &str) -> bool {
         match self.export.strip_suffix('*') {
-            Some(above) => export.starts_with(above) && export.len() > above.len(),
+            Some(above) => export.strip_prefix(above).is_some_and(|name| !name.is_empty() && !name.contains('/')),
             None => export == self.export,
         }
     }
@@ -104,7 +104,13 @@ pub(super) fn mount(share: &NfsShare, source: &str, plan: &MountPlan, aside: &Pr
         let message = format!("{PROGRAM} says that it mounted {source}, and it is not there");
         return Err(NodeError::new(ErrorCode::Failed, message));
     };
-    // By version 3 the server itself judges the path that is mounted.
+    // By version 3 the server follows the links on the way, and whoever writes into a share makes links.
+    if line.file_system == "nfs" && share.subdirectory.is_some() {
+        let message = "by NFS 3 a link in the export would lead to another directory of the server: mount the \
+                       subdirectory by version 4 (nfsvers=4.2), or export it";
+        return Err(NodeError::new(ErrorCode::Unsupported, message));
+    }
+    // By version 3 the server itself judges the export that is mounted.
     match share.export.rsplit_once('/') {
         Some((above, name)) if line.file_system == "nfs4" && !name.is_empty() => {
             let above = if above.is_empty() { "/" } else { above };
@@ -185,7 +191,8 @@ mod tests {
         let grants = [grant("10.20.0.0/16", "/exports/*"), grant("fd00::1", "/")];
         let cases = [
             ("10.20.0.5", "/exports/a", None, Ok("10.20.0.5:/exports/a")),
-            ("10.20.0.5", "/exports/a/b", Some("v/1"), Ok("10.20.0.5:/exports/a/b/v/1")),
+            ("10.20.0.5", "/exports/a", Some("v/1"), Ok("10.20.0.5:/exports/a/v/1")),
+            ("10.20.0.5", "/exports/a/b", None, Err(ErrorCode::NotGranted)),
             ("fd00::1", "/", Some("v"), Ok("[fd00::1]:/v")),
             ("[fd00::1]", "/", None, Ok("[fd00::1]:/")),
             ("10.20.0.5", "/exports", None, Err(ErrorCode::NotGranted)),
