@@ -161,6 +161,12 @@ pub(super) fn in_time<T: Send + 'static>(
     }
 }
 
+#[expect(clippy::unnecessary_wraps, reason = "the outcome of a directory that is left out")]
+fn left_out(error: &FileError) -> Result<(), FileError> {
+    tracing::debug!(%error, "a directory that is not needed is left out");
+    Ok(())
+}
+
 /// Where a granted directory is. Links on the way are the operator's, and followed when it is first there.
 fn find<'a>(found: &'a OnceLock<Found>, host: &Path) -> io::Result<&'a Found> {
     if let Some(found) = found.get() {
@@ -311,11 +317,10 @@ impl Directories {
         writable.try_for_each(|grant| {
             let (own, work) = (Arc::clone(grant), work.clone());
             match in_time(grant.guard(), &grant.name, move || Ok(own.open().map(|open| work(&open)))) {
+                // A stale handle shows in the work only. What is said for other reasons (busy, no space) is no matter of reach.
+                Ok(Ok(Err(error))) if grant.is_optional() && error.code == FileErrorCode::Failed => left_out(&error),
+                Ok(Err(error)) | Err(error) if grant.is_optional() => left_out(&error),
                 Ok(Ok(done)) => done,
-                Ok(Err(error)) | Err(error) if grant.is_optional() => {
-                    tracing::debug!(%error, "a directory that is not needed is left out");
-                    Ok(())
-                }
                 Ok(Err(error)) | Err(error) => Err(error),
             }
         })
