@@ -9,6 +9,7 @@ use drivebay_sdk::state::{self, Commit};
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result, log};
 
+use crate::endless::for_a_while;
 use crate::paths::{self, got};
 use crate::{floods, labour, network};
 
@@ -116,15 +117,6 @@ fn cross() -> Result<()> {
     loop {
         black_box(state::get("crossing")?);
     }
-}
-
-/// Goes on with one thing, whatever comes of it.
-pub(crate) fn for_a_while(what: impl Fn() -> Result<()>) -> Result<()> {
-    let begin = std::time::Instant::now();
-    while begin.elapsed() < Duration::from_secs(5) {
-        let _ = black_box(what());
-    }
-    Ok(())
 }
 
 /// A commit as large as it can be.

@@ -2,6 +2,7 @@
 //! done where. It must not decide whether it was contained; whoever serves it sees that.
 
 mod deeds;
+mod endless;
 mod floods;
 mod labour;
 mod lies;

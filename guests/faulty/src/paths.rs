@@ -5,7 +5,7 @@ use std::path::Path;
 
 use drivebay_sdk::{Error, Result};
 
-use crate::deeds::for_a_while;
+use crate::endless::for_a_while;
 
 /// Rounds of the two sides of a race.
 const ROUNDS: u32 = 3_000;

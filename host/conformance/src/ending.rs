@@ -17,9 +17,10 @@ use tonic::{Code, Status};
 
 pub(crate) use revival::{Revival, are_back};
 
+use crate::lock::lock;
 use crate::outcome::Stop;
+use crate::pause::Pause;
 use crate::site::{Site, Socket};
-use crate::trial::{Pause, lock};
 use crate::wire::proto::csi::v1::GetPluginInfoRequest;
 use crate::wire::proto::identity::GetIdentityRequest;
 use crate::wire::{self, Rpc};

@@ -11,8 +11,7 @@ use wasip2::filesystem::types::{
     Descriptor, DescriptorFlags, DescriptorStat, DescriptorType, ErrorCode, OpenFlags, PathFlags,
 };
 
-use super::sandbox::{Direct, Failed};
-use super::{Entry, Lasting, Status, Type};
+use super::{Direct, Entry, Failed, Lasting, Status, Type};
 
 /// Bytes read at a time: a page, so that fewer mean the end of the file.
 const PAGE: u64 = 4_096;

@@ -8,12 +8,6 @@ use std::time::UNIX_EPOCH;
 use super::direct;
 use super::{Disk, Entry, Lasting, Status, Type};
 
-/// The shorter way did not work, for whatever reason.
-pub(super) struct Failed;
-
-/// What came of it.
-pub(super) type Direct<T> = Result<T, Failed>;
-
 /// The sandbox's file system.
 #[derive(Clone, Copy, Debug)]
 pub struct Sandbox;
@@ -142,7 +136,8 @@ fn type_of(file_type: fs::FileType) -> Type {
 /// On a machine `std::fs` is the shortest way.
 #[cfg(not(target_family = "wasm"))]
 mod direct {
-    use super::{Direct, Entry, Failed, Lasting, Status};
+    use super::{Entry, Lasting, Status};
+    use crate::disk::{Direct, Failed};
 
     pub(super) const fn read(_: &str) -> Direct<Option<Vec<u8>>> {
         Err(Failed)

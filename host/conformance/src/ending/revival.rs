@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use futures_util::future::join_all;
 
 use super::{sockets, who_is_there};
+use crate::pause::Pause;
 use crate::site::Site;
-use crate::trial::Pause;
 use crate::with::With;
 
 /// A driver that ends more often is not tried any longer.

@@ -12,9 +12,9 @@ mod undo;
 
 use std::any::Any;
 use std::path::PathBuf;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use bytes::Bytes;
 use prost::Message;
@@ -28,7 +28,9 @@ pub(crate) use notes::Notes;
 pub(crate) use remove::undo_all;
 pub(crate) use undo::Undo;
 
+pub(crate) use crate::lock::lock;
 pub(crate) use crate::outcome::{Outcome, Stop};
+pub(crate) use crate::pause::Pause;
 
 use crate::ending::{Ending, Revival};
 use crate::exchange::{Exchange, Words};
@@ -80,11 +82,6 @@ pub(crate) struct Scene {
     pub(crate) notes: Mutex<Notes>,
     /// The exchange whose connection broke, while nothing was heard of the driver since.
     pub(crate) cut_off: Mutex<Option<usize>>,
-}
-
-/// Locks what no code can leave half-changed.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The connection that calls travel on.
@@ -365,28 +362,5 @@ impl Refused {
             Self::Declared => Answer::declared(path),
             Self::Status(code, message, at) => Answer::refused(code, message, path, at),
         }
-    }
-}
-
-/// Growing waits between repetitions, until the patience is at its end.
-#[derive(Debug)]
-pub(crate) struct Pause {
-    until: Instant,
-    next: Duration,
-}
-
-impl Pause {
-    pub(crate) fn new(patience: Duration) -> Self {
-        Self { until: Instant::now() + patience, next: Duration::from_millis(5) }
-    }
-
-    /// Waits; false when the patience is at its end.
-    pub(crate) async fn rest(&mut self) -> bool {
-        if Instant::now() >= self.until {
-            return false;
-        }
-        tokio::time::sleep(self.next).await;
-        self.next = (self.next * 2).min(Duration::from_millis(100));
-        true
     }
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::plan::Way;
+use super::way::Way;
 
 /// How long a path is waited for when it does not hang yet.
 const PATIENCE: Duration = Duration::from_secs(1);

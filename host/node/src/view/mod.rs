@@ -16,6 +16,7 @@ mod plan;
 mod showroom;
 mod system;
 mod watch;
+mod way;
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd};

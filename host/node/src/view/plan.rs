@@ -1,22 +1,17 @@
 //! From what is to be seen to what is mounted where: follows the operator's links, as the kernel does, and leaves out
 //! what is seen anyway.
 //!
-//! Owns the looking at the machine's files, without opening any, and the difference between two plans. It must not mount
-//! anything; the one thing that it makes is a directory for the host's own files.
+//! Owns the plan, and the difference between two plans. It must not mount anything; the one thing that it makes is a
+//! directory for the host's own files.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
-use std::ffi::OsString;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
-use std::path::{Component, Path, PathBuf};
-
-use rustix::fs::{AtFlags, CWD, FileType, StatxFlags, statx};
+use std::path::{Path, PathBuf};
 
 use super::looks::Looks;
 use super::system::is_everybodys;
+use super::way::{Source, Way, look};
 use crate::visible::{Showing, Visible};
-
-/// As many links does the kernel follow.
-const LINKS: usize = 40;
 
 /// What is to stand at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -36,16 +31,6 @@ pub(super) struct Bind {
     pub(super) write: bool,
     /// With what is mounted below it.
     pub(super) below: bool,
-}
-
-/// What tells a file or directory from another one that took its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Source {
-    mount: u64,
-    device: (u32, u32),
-    inode: u64,
-    pub(super) is_directory: bool,
-    pub(super) is_device: bool,
 }
 
 /// What is to stand where, by paths without links.
@@ -175,83 +160,6 @@ pub(super) fn steps(shown: &Plan, wanted: &Plan) -> Steps {
     let mut go: Vec<PathBuf> = of(shown);
     go.reverse();
     Steps { go, come: of(wanted) }
-}
-
-/// A link on the way to a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-struct Link {
-    path: PathBuf,
-    target: PathBuf,
-    /// It stands for the whole rest of the way.
-    is_last: bool,
-}
-
-/// The way to a path, as the kernel follows it.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Way {
-    links: Vec<Link>,
-    /// Where it leads, without links; none: it ends before.
-    end: Option<(PathBuf, Source)>,
-    /// The directory in which only the last name is missing.
-    missing_in: Option<PathBuf>,
-}
-
-impl Way {
-    pub(super) fn of(path: &Path) -> Self {
-        let mut way = Self::default();
-        let mut at = PathBuf::from("/");
-        let mut ahead = parts(path);
-        while let Some(part) = ahead.pop_front() {
-            if part == ".." {
-                at.pop();
-                continue;
-            }
-            let here = at.join(&part);
-            match fs::read_link(&here) {
-                Ok(target) if way.links.len() < LINKS => {
-                    let is_last = ahead.is_empty();
-                    for part in parts(&target).into_iter().rev() {
-                        ahead.push_front(part);
-                    }
-                    if target.is_absolute() {
-                        at = PathBuf::from("/");
-                    }
-                    way.links.push(Link { path: here, target, is_last });
-                }
-                Ok(_endless) => return way,
-                Err(_no_link) if look(&here).is_some() => at = here,
-                Err(_nothing) => {
-                    way.missing_in = ahead.is_empty().then_some(at);
-                    return way;
-                }
-            }
-        }
-        way.end = look(&at).map(|source| (at, source));
-        way
-    }
-}
-
-fn parts(path: &Path) -> VecDeque<OsString> {
-    let part = |component: Component<'_>| match component {
-        Component::Normal(part) => Some(part.to_owned()),
-        Component::ParentDir => Some("..".into()),
-        Component::RootDir | Component::CurDir | Component::Prefix(_) => None,
-    };
-    path.components().filter_map(part).collect()
-}
-
-/// What is at a path, from what is known of it on this machine: no server is asked.
-fn look(path: &Path) -> Option<Source> {
-    let flags = AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT | AtFlags::STATX_DONT_SYNC;
-    let seen = statx(CWD, path, flags, StatxFlags::TYPE | StatxFlags::INO | StatxFlags::MNT_ID).ok()?;
-    let kind = FileType::from_raw_mode(seen.stx_mode.into());
-    Some(Source {
-        mount: seen.stx_mnt_id,
-        device: (seen.stx_dev_major, seen.stx_dev_minor),
-        inode: seen.stx_ino,
-        is_directory: kind == FileType::Directory,
-        is_device: matches!(kind, FileType::CharacterDevice | FileType::BlockDevice),
-    })
 }
 
 #[cfg(test)]

@@ -84,7 +84,7 @@ impl Place {
     pub(crate) fn open(targets: &Targets, path: &str, role: PathRole) -> Result<Option<Self>, NodeError> {
         check_form(path)?;
         let (root, rest) = targets.locate(path).ok_or_else(|| targets.outside(path))?;
-        let Some(root) = Targets::open(root)? else { return Ok(None) };
+        let Some(root) = open_root(root)? else { return Ok(None) };
         let (parent, name) = match rest.rsplit_once('/') {
             None => (root, rest),
             Some((parents, name)) => {
@@ -181,6 +181,15 @@ fn real_path(directory: &OwnedFd) -> Result<String, NodeError> {
         let message = format!("{} is not UTF-8", real.display());
         NodeError::new(ErrorCode::Unsupported, message)
     })
+}
+
+/// Opens one of the operator's roots; none: it is not there.
+fn open_root(root: &Path) -> Result<Option<OwnedFd>, NodeError> {
+    match open_resolved(root) {
+        Ok(root) => Ok(Some(root)),
+        Err(error) if error.code == ErrorCode::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
 }
 
 /// Opens a directory by its whole path, whose links were resolved before: what is a link by now leads nowhere.

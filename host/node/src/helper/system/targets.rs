@@ -3,10 +3,8 @@
 //! Owns that the operator's own links are resolved once, when the roots are named. It must not know calls.
 
 use std::ffi::OsString;
-use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use super::paths::open_resolved;
 use crate::error::{ErrorCode, NodeError};
 
 /// The operator's roots.
@@ -37,15 +35,6 @@ impl Targets {
             let rest = below(&root.written).or_else(|| below(&root.resolved))?;
             Some((root.resolved.as_path(), rest))
         })
-    }
-
-    /// Opens such a root; none: it is not there.
-    pub(super) fn open(root: &Path) -> Result<Option<OwnedFd>, NodeError> {
-        match open_resolved(root) {
-            Ok(root) => Ok(Some(root)),
-            Err(error) if error.code == ErrorCode::NotFound => Ok(None),
-            Err(error) => Err(error),
-        }
     }
 
     /// What is said about a path that lies below no root.

@@ -10,6 +10,7 @@ use wasmtime_wasi::p2::bindings::filesystem::types::{
 use wasmtime_wasi::p2::bindings::io::streams::{InputStream, OutputStream};
 use wasmtime_wasi::p2::{DynInputStream, DynOutputStream, FsError, FsResult};
 
+use super::CHUNK;
 use super::held::{Descriptor, Folder, Listing};
 use super::streams::{Reader, Start, Writer, take};
 use super::translate::{
@@ -17,9 +18,6 @@ use super::translate::{
 };
 use super::{FileSystemView, said};
 use drivebay_files::descriptors::{Directory, Done, Entries, File, Kind, Modes, Opened, Patience, Stat};
-
-/// Bytes that are read or written at once; between two of them a guest can be interrupted.
-pub(super) const CHUNK: usize = 64 * 1024;
 
 impl FileSystemView<'_> {
     fn descriptor(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<&Descriptor> {

@@ -28,6 +28,9 @@ use crate::surroundings::Surroundings;
 use drivebay_files::descriptors::{Done, Patience, Trouble, in_time};
 use drivebay_files::{Files, Reach};
 
+/// Bytes that are read or written at once; between two of them a guest can be interrupted.
+const CHUNK: usize = 64 * 1024;
+
 /// The interface, for the linker.
 struct FileSystem;
 

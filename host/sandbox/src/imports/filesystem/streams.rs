@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
+use super::CHUNK;
 use super::Waiting;
-use super::descriptor::CHUNK;
 use crate::lane;
 use crate::meter::Meter;
 use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble, in_time};
