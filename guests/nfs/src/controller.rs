@@ -9,13 +9,13 @@ use drivebay_sdk::{Capacity, Error, Expansion, Result, VolumeListing, Volumes, f
 
 use crate::Nfs;
 use crate::node::context_of;
-use crate::record::{Record, objection, on_delete};
+use crate::record::{Record, is_clients, objection, on_delete};
 use crate::settings::Settings;
-use crate::share::{ROOT, Share};
+use crate::share::{ROOT, Share, is_id, not_mounted};
 
 impl Volumes for Nfs {
     fn create_volume(request: CreateVolumeRequest) -> Result<Volume> {
-        let (settings, share) = (Settings::load()?, Share::open()?);
+        let (settings, share) = (Settings::load()?, Share::open_to_change()?);
         let wanted = Record::wanted(&request)?;
         let (id, record) = match share.named(&request.name)? {
             Some((id, Some(record))) => {
@@ -27,17 +27,26 @@ impl Volumes for Nfs {
             None => (new_id()?, wanted),
         };
         share.make(&id, &record)?;
+        share.remember()?;
         Ok(volume(&settings, id, &record))
     }
 
     fn delete_volume(request: DeleteVolumeRequest) -> Result<()> {
-        let share = Share::open()?;
-        let Some(record) = share.find(&request.volume_id)? else { return Ok(()) };
+        let share = Share::open_to_change()?;
+        let Some(record) = share.find(&request.volume_id)? else {
+            // Of an export that is not mounted here nobody knows what it has.
+            let unknown = is_id(&request.volume_id) && !share.has_been_used()?;
+            return if unknown { Err(not_mounted()) } else { Ok(()) };
+        };
         share.delete(&request.volume_id, &record)
     }
 
     fn validate_volume_capabilities(request: ValidateVolumeCapabilitiesRequest) -> Result<Verdict> {
         need(&Share::open()?, &request.volume_id)?;
+        let own = context_of(&Settings::load()?, &request.volume_id);
+        if let Some((key, _)) = request.volume_context.iter().find(|pair| !own.contains(pair) && !is_clients(&pair.0)) {
+            return Ok(Verdict::Unsupported(format!("its context does not say this of {key}")));
+        }
         if let Err(error) = on_delete(&request.parameters) {
             return Ok(Verdict::Unsupported(error.message));
         }
@@ -77,7 +86,7 @@ impl Capacity for Nfs {
 
 impl Expansion for Nfs {
     fn expand_volume(request: ExpandVolumeRequest) -> Result<ExpandVolumeResponse> {
-        let share = Share::open()?;
+        let share = Share::open_to_change()?;
         let mut record = need(&share, &request.volume_id)?;
         let wanted = CapacityRange::choose(Some(request.capacity_range), record.bytes, 1)?;
         if wanted > record.bytes {

@@ -80,9 +80,14 @@ pub(crate) fn objection(capability: &VolumeCapability) -> Option<String> {
     capability.is_block().then(|| "an NFS export has no block devices".to_owned())
 }
 
+/// Whether clients put this key among what is ours.
+pub(crate) fn is_clients(key: &str) -> bool {
+    THEIRS.iter().any(|prefix| key.starts_with(prefix))
+}
+
 /// Reads the parameters of a class. `invalid-argument`: one is unknown.
 pub(crate) fn on_delete(parameters: &StringMap) -> Result<OnDelete> {
-    let own = |(key, _): &&(String, String)| !THEIRS.iter().any(|prefix| key.starts_with(prefix));
+    let own = |(key, _): &&(String, String)| !is_clients(key);
     let own: Vec<_> = parameters.iter().filter(own).cloned().collect();
     let mut parameters = Parameters::new(&own);
     let on_delete = parameters.choose("on-delete", &WORDS)?;

@@ -15,7 +15,7 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use drivebay_sdk::{Error, Reason, Result, names};
+use drivebay_sdk::{Error, Reason, Result, names, state};
 
 use crate::record::{OnDelete, Record};
 
@@ -23,6 +23,8 @@ use crate::record::{OnDelete, Record};
 pub(crate) const ROOT: &str = "/share";
 /// As many hexadecimal digits as [`drivebay_sdk::new_id`] draws.
 const ID_DIGITS: usize = 32;
+/// In the state once a volume was seen in the export.
+const USED: &str = "export-used";
 
 /// The export.
 #[derive(Debug)]
@@ -31,9 +33,34 @@ pub(crate) struct Share {
 }
 
 impl Share {
-    /// The export that is granted. `failed-precondition`: none is.
+    /// The export that is granted. `failed-precondition`: none is. `unavailable`: volumes are known here, and what is
+    /// granted has never had one, so it is the directory in which the export is to be mounted.
     pub(crate) fn open() -> Result<Self> {
-        Self::at(Path::new(ROOT))
+        let share = Self::at(Path::new(ROOT))?;
+        if !share.has_been_used()? && state::get(USED)?.is_some() {
+            return Err(not_mounted());
+        }
+        Ok(share)
+    }
+
+    /// As [`Self::open`], for calls that change something: remembers that the export was seen.
+    pub(crate) fn open_to_change() -> Result<Self> {
+        let share = Self::open()?;
+        share.remember()?;
+        Ok(share)
+    }
+
+    /// Notes once that a volume was seen in the export.
+    pub(crate) fn remember(&self) -> Result<()> {
+        if self.has_been_used()? && state::get(USED)?.is_none() {
+            state::Commit::new().put(USED, "").run()?;
+        }
+        Ok(())
+    }
+
+    /// Whether a volume was ever made in it: its records' folder is made with the first and never removed.
+    pub(crate) fn has_been_used(&self) -> Result<bool> {
+        self.kept("volumes").try_exists().map_err(|error| failed("looking for records", &error))
     }
 
     fn at(root: &Path) -> Result<Self> {
@@ -127,8 +154,15 @@ impl Share {
     }
 }
 
+/// What a call is told that may only be answered with the export at hand.
+pub(crate) fn not_mounted() -> Error {
+    Error::unavailable(format!(
+        "no volume was ever made in {ROOT}: mount the export there, on the controller's machine"
+    ))
+}
+
 /// Whether an id is one that was made here: no other leads anywhere.
-fn is_id(id: &str) -> bool {
+pub(crate) fn is_id(id: &str) -> bool {
     id.len() == ID_DIGITS && id.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
@@ -200,8 +234,10 @@ mod tests {
     fn a_volume_is_made_found_and_removed_however_often_it_is_asked_for() {
         let (share, record) = (share("life"), record(OnDelete::Remove));
         assert_eq!(share.named("pvc-1").unwrap(), None);
+        assert!(!share.has_been_used().unwrap());
         for _ in 0..2 {
             share.make(ID, &record).unwrap();
+            assert!(share.has_been_used().unwrap());
             assert_eq!(share.named("pvc-1").unwrap(), Some((ID.to_owned(), Some(record.clone()))));
             assert_eq!(share.ids().unwrap(), [ID]);
         }
@@ -211,6 +247,7 @@ mod tests {
             share.delete(ID, &record).unwrap();
             assert!(share.find(ID).unwrap().is_none() && share.named("pvc-1").unwrap().is_none());
             assert!(!share.root.join(ID).exists() && share.ids().unwrap().is_empty());
+            assert!(share.has_been_used().unwrap(), "an export that was emptied is not a missing one");
         }
         fs::remove_dir_all(&share.root).unwrap();
     }
