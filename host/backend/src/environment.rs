@@ -14,7 +14,7 @@ use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
-use drivebay_policy::grants::attach::{AttachGrant, NfsGrant};
+use drivebay_policy::grants::attach::{AttachGrant, IscsiGrant, NfsGrant};
 use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
 use drivebay_sandbox::cache::CodeCache;
@@ -73,6 +73,13 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         AttachGrant::Nfs(NfsGrant { servers, export }) => node::AttachGrant::Nfs(node::NfsGrant {
             servers: servers.iter().map(ToString::to_string).collect(),
             export: export.clone(),
+        }),
+        AttachGrant::Iscsi(IscsiGrant { portals, iqn }) => node::AttachGrant::Iscsi(node::IscsiGrant {
+            portals: portals
+                .iter()
+                .map(|portal| node::PortalRange { range: portal.range.to_string(), port: portal.port })
+                .collect(),
+            iqn: iqn.clone(),
         }),
     });
     Permissions {

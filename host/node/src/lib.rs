@@ -36,17 +36,19 @@ mod visible;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Launcher, MountRequest, Node, ShareRequest};
+pub use client::{ConnectRequest, Launcher, MountRequest, Node, ShareRequest};
 pub use error::{ErrorCode, NodeError};
 pub use helper::helper_main;
 pub use launcher::launcher_main;
 pub use permissions::{
-    AttachGrant, DirectoryGrant, Mandate, MountOption, NfsGrant, Permissions, PermissionsByName, ReadPermissions,
+    AttachGrant, DirectoryGrant, IscsiGrant, Mandate, MountOption, NfsGrant, Permissions, PermissionsByName,
+    PortalRange, ReadPermissions,
 };
 pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
 pub use protocol::{
-    Access, Answer, BindSource, CallPath, Caller, EntryKind, FREEZE_HOLD_MS, LedgerEntry, Load, NfsShare, Operation,
-    PathRole, Publication, PublicationKind, RecoveryReport, Request, Share, Unresolved, Usage, UsageUnit,
+    Access, Answer, BindSource, CallPath, Caller, Chap, EntryKind, FREEZE_HOLD_MS, Health, IscsiTarget, LedgerEntry,
+    Load, Login, NfsShare, Operation, PathRole, Publication, PublicationKind, RecoveryReport, Request, Secret, Share,
+    Target, Unresolved, Usage, UsageUnit,
 };
 pub use visible::{ReadVisible, Showing, Visible};
 

@@ -50,6 +50,26 @@ pub struct Permissions {
 pub enum AttachGrant {
     /// Directories that NFS servers export.
     Nfs(NfsGrant),
+    /// Disks of arrays, by iSCSI.
+    Iscsi(IscsiGrant),
+}
+
+/// iSCSI portals, and the targets that may be reached there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IscsiGrant {
+    /// Addresses and ranges of them, each with a port.
+    pub portals: Vec<PortalRange>,
+    /// A target's name, or the beginning of names with `*` behind it.
+    pub iqn: String,
+}
+
+/// A range of addresses with a port.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PortalRange {
+    /// `10.20.0.0/16`.
+    pub range: String,
+    /// The port.
+    pub port: u16,
 }
 
 /// NFS servers, and what may be mounted from them.

@@ -42,7 +42,7 @@ pub enum Access {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum EntryKind {
-    /// A loop device on an image.
+    /// A block device: a loop device on an image, or a connected disk.
     Device,
     /// A mounted file system.
     Mount,
@@ -115,6 +115,79 @@ pub struct NfsShare {
     pub export: String,
     /// A directory in it, relative; none: all of it.
     pub subdirectory: Option<String>,
+}
+
+/// What a block protocol connects to: one case for each.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Target {
+    /// A disk of an array, by iSCSI.
+    Iscsi(IscsiTarget),
+}
+
+/// A disk that is reached by iSCSI.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct IscsiTarget {
+    /// Each `ADDRESS:PORT` or `NAME:PORT`; without a port, 3260.
+    pub portals: Vec<String>,
+    /// The target's name.
+    pub iqn: String,
+    /// The disk's number.
+    pub lun: u16,
+    /// By what node and target prove who they are.
+    pub chap: Option<Chap>,
+}
+
+/// Names and secrets of node and target.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Chap {
+    /// The node's.
+    pub node: Login,
+    /// The target's, if it is to prove itself as well.
+    pub target: Option<Login>,
+}
+
+/// A name with its secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Login {
+    /// The name.
+    pub user: String,
+    /// The secret.
+    pub secret: Secret,
+}
+
+/// Words that are shown nowhere.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret(String);
+
+impl Secret {
+    /// From its words.
+    pub const fn new(words: String) -> Self {
+        Self(words)
+    }
+
+    /// Its words.
+    pub(crate) fn words(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Debug for Secret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("***")
+    }
+}
+
+/// How a connected volume is.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Health {
+    /// The portals, each with whether its way can be used.
+    pub portals: Vec<(String, bool)>,
+    /// The file system was mounted for writing and has turned read-only.
+    pub read_only: bool,
+    /// Errors that the kernel has counted in the file system.
+    pub errors: u64,
 }
 
 /// Whether a publication is a stage or a publish.
@@ -241,6 +314,14 @@ pub enum Operation {
     MountDevice { volume: String, target: String, file_system: String, options: Vec<String>, access: Access },
     /// Mounts a share.
     MountShare { volume: String, share: Share, target: String, options: Vec<String>, access: Access },
+    /// Connects a volume's disk, which then is its device.
+    Connect { volume: String, target: Target, identity: String, access: Access },
+    /// Takes it away.
+    Disconnect { volume: String },
+    /// Makes a file system on the volume's connected, empty device.
+    MakeFileSystem { volume: String, file_system: String },
+    /// Answers [`Answer::Health`].
+    GetHealth { volume: String },
     /// Shows a directory or file a second time.
     Bind { volume: String, source: BindSource, target: String, access: Access },
     /// Shows the volume's device as a device node.
@@ -290,6 +371,8 @@ pub enum Answer {
     Bytes(u64),
     /// Usage, bytes first.
     Usage(Vec<Usage>),
+    /// How a connected volume is.
+    Health(Health),
     /// Lines of the ledger, oldest first.
     Entries(Vec<LedgerEntry>),
     /// Stages and publishes.

@@ -18,6 +18,53 @@ pub use crate::bindings::host::drivebay::host::attach::*;
 #[doc(inline)]
 pub use crate::bindings::host::drivebay::host::types::{Access, Error, ErrorCode};
 
+/// A disk of an array, by its target's name, its number and the portals that lead to it.
+///
+/// ```no_run
+/// use drivebay_sdk::mounts::{self, Access};
+/// use drivebay_sdk::{Result, attach};
+///
+/// fn stage(volume: &str, secret: &str, staging: &str) -> Result<()> {
+///     attach::iscsi(["10.20.0.5:3260", "10.21.0.5:3260"], "iqn.2026-11.example:array", 7)
+///         .chap("worker-1", secret)
+///         .connect(volume, "naa.6001405d1eba00000000000000000007", Access::ReadWrite)?;
+///     attach::make_file_system(volume, "ext4")?;
+///     Ok(mounts::mount_device(&mounts::MountRequest {
+///         volume: volume.to_owned(),
+///         target: staging.to_owned(),
+///         file_system: "ext4".to_owned(),
+///         options: Vec::new(),
+///         access: Access::ReadWrite,
+///     })?)
+/// }
+/// ```
+pub fn iscsi<P: Into<String>>(portals: impl IntoIterator<Item = P>, iqn: impl Into<String>, lun: u16) -> IscsiTarget {
+    IscsiTarget { portals: portals.into_iter().map(Into::into).collect(), iqn: iqn.into(), lun, chap: None }
+}
+
+impl IscsiTarget {
+    /// The node proves who it is with this name and secret.
+    #[must_use]
+    pub fn chap(mut self, user: impl Into<String>, secret: impl Into<String>) -> Self {
+        self.chap = Some(Chap { user: user.into(), secret: secret.into(), target: None });
+        self
+    }
+
+    /// The target is to prove who it is as well; without [`Self::chap`] it is not asked.
+    #[must_use]
+    pub fn mutual(mut self, user: impl Into<String>, secret: impl Into<String>) -> Self {
+        let target = ChapTarget { user: user.into(), secret: secret.into() };
+        self.chap = self.chap.map(|chap| Chap { target: Some(target), ..chap });
+        self
+    }
+
+    /// Connects the disk for a volume; `identity` is the disk's own name, as the array knows it.
+    pub fn connect(self, volume: impl Into<String>, identity: impl Into<String>, access: Access) -> Result<(), Error> {
+        let (volume, identity) = (volume.into(), identity.into());
+        connect(&ConnectRequest { volume, target: Target::Iscsi(self), identity, access })
+    }
+}
+
 /// A whole export of an NFS server.
 pub fn nfs(server: impl Into<String>, export: impl Into<String>) -> NfsShare {
     NfsShare { server: server.into(), export_path: export.into(), subdirectory: None }

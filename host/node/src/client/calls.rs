@@ -7,7 +7,7 @@ use super::node::Node;
 use super::requests::unexpected;
 use crate::error::NodeError;
 use crate::protocol::{
-    Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, LedgerEntry, Operation, Request, Share, Usage,
+    Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, Health, LedgerEntry, Operation, Request, Share, Target, Usage,
 };
 
 /// What to mount where, as `mount-request` of the host's WIT types.
@@ -36,6 +36,19 @@ pub struct ShareRequest {
     pub target: String,
     /// As in the client's request.
     pub options: Vec<String>,
+    /// Whether it may be written to.
+    pub access: Access,
+}
+
+/// What to connect, as `connect-request` of the host's WIT types.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ConnectRequest {
+    /// The volume's id.
+    pub volume: String,
+    /// Where the disk is.
+    pub target: Target,
+    /// The disk's own name.
+    pub identity: String,
     /// Whether it may be written to.
     pub access: Access,
 }
@@ -75,6 +88,29 @@ impl Node {
     pub async fn mount_share(&self, caller: &Caller, request: ShareRequest) -> Result<(), NodeError> {
         let ShareRequest { volume, share, target, options, access } = request;
         self.done(caller, Operation::MountShare { volume, share, target, options, access }).await
+    }
+
+    /// Connects a volume's disk.
+    pub async fn connect(&self, caller: &Caller, request: ConnectRequest) -> Result<(), NodeError> {
+        let ConnectRequest { volume, target, identity, access } = request;
+        self.done(caller, Operation::Connect { volume, target, identity, access }).await
+    }
+
+    /// Takes it away.
+    pub async fn disconnect(&self, caller: &Caller, volume: &str) -> Result<(), NodeError> {
+        self.done(caller, Operation::Disconnect { volume: volume.to_owned() }).await
+    }
+
+    /// Makes a file system on the volume's connected, empty device.
+    pub async fn make_file_system(&self, caller: &Caller, volume: &str, file_system: &str) -> Result<(), NodeError> {
+        let (volume, file_system) = (volume.to_owned(), file_system.to_owned());
+        self.done(caller, Operation::MakeFileSystem { volume, file_system }).await
+    }
+
+    /// How a connected volume is.
+    pub async fn get_health(&self, caller: &Caller, volume: &str) -> Result<Health, NodeError> {
+        let answer = self.ask(caller, Operation::GetHealth { volume: volume.to_owned() }).await?;
+        if let Answer::Health(health) = answer { Ok(health) } else { Err(unexpected(&answer)) }
     }
 
     /// Shows a directory or file a second time.

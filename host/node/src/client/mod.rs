@@ -9,7 +9,7 @@ mod node;
 mod requests;
 mod upkeep;
 
-pub use calls::{MountRequest, ShareRequest};
+pub use calls::{ConnectRequest, MountRequest, ShareRequest};
 pub use launcher::Launcher;
 pub(crate) use node::Launch;
 pub use node::Node;

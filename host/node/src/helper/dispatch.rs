@@ -8,8 +8,9 @@ use std::sync::Arc;
 use super::crew::Pace;
 use super::engine::{Engine, Scope};
 use super::ledger::{Entry, Ledger, Record};
-use super::ops::mount::Wanted;
-use super::ops::{attach, bind, block, device, filesystem, freeze, mount, renew, undo, usage};
+use super::ops::attach::{connect, format, health};
+use super::ops::mount::{Source, Wanted};
+use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
 use super::recover::{abandon, recover, settle};
 use super::rules;
 use super::turns::VolumeKey;
@@ -31,12 +32,16 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         // What has the turn may be waiting for this very thaw.
         | Operation::Thaw { .. }
         // It changes nothing, and tells of a server for which whoever has the turn may be waiting.
-        | Operation::GetUsage { .. } => None,
+        | Operation::GetUsage { .. }
+        | Operation::GetHealth { .. } => None,
         Operation::AttachImage { volume, .. }
         | Operation::DetachImage { volume }
         | Operation::RenewUuid { volume, .. }
         | Operation::MountDevice { volume, .. }
         | Operation::MountShare { volume, .. }
+        | Operation::Connect { volume, .. }
+        | Operation::Disconnect { volume }
+        | Operation::MakeFileSystem { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
         | Operation::Unmount { volume, .. }
@@ -52,14 +57,15 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
 /// Whether a request may have to wait for a server.
 pub(super) fn pace_of(engine: &Engine, request: &Request) -> Pace {
     let Request { caller, operation } = request;
-    let touched = if let Operation::Unmount { volume, .. } | Operation::GetUsage { volume, .. } = operation {
+    let touched = if let Operation::GetUsage { volume, .. } = operation {
         engine.read(|ledger| ledger.of_volume(&caller.backend, volume))
     } else if *operation == Operation::Abandon {
         engine.read(|ledger| ledger.of_call(&caller.backend, &caller.call))
     } else {
-        Vec::new()
+        turn_of(request).map_or_else(Vec::new, |key| engine.read(|ledger| ledger.of_volume(&key.backend, &key.volume)))
     };
-    let waits = matches!(operation, Operation::MountShare { .. }) || touched.iter().any(|it| it.share.is_some());
+    let begins = matches!(operation, Operation::MountShare { .. } | Operation::Connect { .. });
+    let waits = begins || touched.iter().any(|it| it.share.is_some() || it.connected.is_some());
     if waits { Pace::Waits } else { Pace::Works }
 }
 
@@ -86,6 +92,9 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
         | Operation::RenewUuid { volume, .. }
         | Operation::MountDevice { volume, .. }
         | Operation::MountShare { volume, .. }
+        | Operation::Connect { volume, .. }
+        | Operation::Disconnect { volume }
+        | Operation::MakeFileSystem { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
         | Operation::Unmount { volume, .. }
@@ -95,6 +104,7 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
         | Operation::Freeze { volume, .. }
         | Operation::Thaw { volume }
         | Operation::GetUsage { volume, .. }
+        | Operation::GetHealth { volume }
         | Operation::SetGroup { volume, .. } => on_volume(engine, caller, volume, operation),
     }
 }
@@ -107,13 +117,14 @@ fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Op
     if let Operation::Thaw { .. } = operation {
         return freeze::thaw(engine, &key).map(|()| Answer::Done);
     }
-    let harmless = matches!(operation, Operation::Freeze { .. } | Operation::GetUsage { .. });
+    let looks = matches!(operation, Operation::GetUsage { .. } | Operation::GetHealth { .. });
+    let harmless = looks || matches!(operation, Operation::Freeze { .. });
     if !harmless && engine.holds.contains(&key) {
         let message = format!("volume {volume} is frozen; thaw it first");
         return Err(NodeError::new(ErrorCode::Busy, message));
     }
     // What is under way looks like what was cut off to whoever has no turn.
-    if !matches!(operation, Operation::GetUsage { .. }) {
+    if !looks {
         settle(engine, &key)?;
     }
     run(&Scope { engine, caller, grants, volume }, operation)
@@ -122,16 +133,19 @@ fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Op
 fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
     let done = match operation {
         Operation::AttachImage { image, access, .. } => device::attach(scope, image, *access),
-        Operation::DetachImage { .. } => device::detach(scope),
+        Operation::DetachImage { .. } | Operation::Disconnect { .. } => device::detach(scope),
         Operation::RenewUuid { file_system, .. } => renew::renew_uuid(scope, file_system),
         Operation::MountDevice { target, file_system, options, access, .. } => {
-            let access = *access;
-            mount::mount_device(scope, Wanted { target, file_system, options, access })
+            let (source, access) = (Source::Device(file_system), *access);
+            mount::mount(scope, Wanted { source, target, options, access })
         }
         Operation::MountShare { share, target, options, access, .. } => {
-            let access = *access;
-            attach::mount_share(scope, attach::Wanted { share, target, options, access })
+            let (source, access) = (Source::Share(share), *access);
+            mount::mount(scope, Wanted { source, target, options, access })
         }
+        Operation::Connect { target, identity, access, .. } => connect::connect(scope, target, identity, *access),
+        Operation::MakeFileSystem { file_system, .. } => format::make_file_system(scope, file_system),
+        Operation::GetHealth { .. } => return health::get_health(scope).map(Answer::Health),
         Operation::Bind { source, target, access, .. } => bind::bind(scope, source, target, *access),
         Operation::PublishDevice { target, access, .. } => block::publish(scope, target, *access),
         Operation::Unmount { target, .. } => undo::unmount(scope, target),

@@ -219,6 +219,7 @@ impl Scope<'_> {
             recipe: None,
             mark: None,
             share: None,
+            connected: None,
         }
     }
 }

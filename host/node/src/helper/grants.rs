@@ -14,7 +14,7 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
-use super::ops::attach::NfsGrant;
+use super::ops::attach::{IscsiGrant, NfsGrant};
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{AttachGrant, DirectoryGrant, MountOption, Permissions};
@@ -27,7 +27,27 @@ pub(super) struct Grants {
     pub(super) mount_options: Vec<MountOption>,
     /// Loop devices at once.
     pub(super) devices: usize,
-    attach: Vec<NfsGrant>,
+    attach: Attachable,
+}
+
+/// What a backend may attach, by protocol.
+#[derive(Debug, Default)]
+pub(super) struct Attachable {
+    pub(super) nfs: Vec<NfsGrant>,
+    pub(super) iscsi: Vec<IscsiGrant>,
+}
+
+impl Attachable {
+    fn read(grants: Vec<AttachGrant>) -> Result<Self, NodeError> {
+        let mut all = Self::default();
+        for grant in grants {
+            match grant {
+                AttachGrant::Nfs(grant) => all.nfs.push(NfsGrant::read(grant)?),
+                AttachGrant::Iscsi(grant) => all.iscsi.push(IscsiGrant::read(grant)?),
+            }
+        }
+        Ok(all)
+    }
 }
 
 /// An image, opened for a loop device.
@@ -41,8 +61,7 @@ impl Grants {
     /// Takes the operator's grants; refuses what could not be resolved later.
     pub(super) fn new(permissions: Permissions) -> Result<Self, NodeError> {
         let Permissions { mut directories, mount_options, devices, attach } = permissions;
-        let attach =
-            attach.into_iter().map(|AttachGrant::Nfs(grant)| NfsGrant::read(grant)).collect::<Result<_, _>>()?;
+        let attach = Attachable::read(attach)?;
         for grant in &mut directories {
             let guest = grant.guest.strip_prefix('/').is_some_and(is_normal);
             if !guest || !grant.host.is_absolute() {
@@ -61,8 +80,8 @@ impl Grants {
         Ok(Self { directories, mount_options, devices, attach })
     }
 
-    /// The shares that it may mount.
-    pub(super) fn attach(&self) -> &[NfsGrant] {
+    /// What it may attach.
+    pub(super) const fn attach(&self) -> &Attachable {
         &self.attach
     }
 

@@ -5,6 +5,7 @@
 //! is, whatever its length, a ledger that was true at some moment.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -72,6 +73,41 @@ pub(crate) struct Entry {
     /// What a mount over a network shows; none: nothing of it is reached over one.
     #[serde(default)]
     pub(crate) share: Option<Box<Shared>>,
+    /// How a device is reached over a network; none: it is a loop device.
+    #[serde(default)]
+    pub(crate) connected: Option<Box<Connected>>,
+}
+
+/// A disk and the ways to it. Neither holds a secret.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Connected {
+    /// The target's name.
+    pub(crate) iqn: String,
+    pub(crate) lun: u16,
+    /// The disk's own name, as its backend knows it.
+    pub(crate) identity: String,
+    pub(crate) ways: Vec<Way>,
+    /// The multipath device's own name (its `dm/uuid`).
+    pub(crate) map: Option<String>,
+    /// A file system is being made, on a device that was empty.
+    #[serde(default)]
+    pub(crate) formatting: bool,
+}
+
+/// A way to a disk.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Way {
+    /// The address that was granted and chosen.
+    pub(crate) portal: SocketAddr,
+    /// Whether its session is the host's to end: none was there before.
+    pub(crate) ours: bool,
+}
+
+impl Connected {
+    /// Whether both go through this portal's session.
+    pub(crate) fn uses(&self, iqn: &str, portal: SocketAddr) -> bool {
+        self.iqn == iqn && self.ways.iter().any(|way| way.portal == portal)
+    }
 }
 
 /// A share, as it was asked for and as the mount table shows it. Neither holds a secret.

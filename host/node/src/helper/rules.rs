@@ -38,9 +38,12 @@ const fn makes(operation: &Operation) -> bool {
         | Operation::RenewUuid { .. }
         | Operation::MountDevice { .. }
         | Operation::MountShare { .. }
+        | Operation::Connect { .. }
+        | Operation::MakeFileSystem { .. }
         | Operation::Bind { .. }
         | Operation::PublishDevice { .. } => true,
         Operation::DetachImage { .. }
+        | Operation::Disconnect { .. }
         | Operation::Unmount { .. }
         | Operation::SetAccess { .. }
         | Operation::Grow { .. }
@@ -48,6 +51,7 @@ const fn makes(operation: &Operation) -> bool {
         | Operation::Freeze { .. }
         | Operation::Thaw { .. }
         | Operation::GetUsage { .. }
+        | Operation::GetHealth { .. }
         | Operation::SetGroup { .. }
         | Operation::ListEntries { .. }
         | Operation::Reread

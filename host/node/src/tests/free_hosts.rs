@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 use super::harness::{self, BACKEND, MIB, Site, call, is_mount, is_root, publication, request, run, wait};
 use crate::client::Launch;
 use crate::{
-    Access, Answer, AttachGrant, BindSource, CallPath, Caller, DirectoryGrant, NfsGrant, NfsShare, Operation, PathRole,
-    Permissions, PublicationKind, Request, Share, frames, sealed,
+    Access, Answer, AttachGrant, BindSource, CallPath, Caller, Chap, DirectoryGrant, IscsiGrant, IscsiTarget, Login,
+    NfsGrant, NfsShare, Operation, PathRole, Permissions, PortalRange, PublicationKind, Request, Secret, Share, Target,
+    frames, sealed,
 };
 
 use Access::{ReadOnly, ReadWrite};
@@ -92,6 +93,40 @@ fn shares_beyond(target: &str) -> Vec<Operation> {
     asked
 }
 
+/// A disk of an array, one of which alone is granted.
+fn connect(portals: &[&str], iqn: &str, identity: &str, secret: Option<&str>) -> Operation {
+    let login = |secret: &str| Login { user: "u".to_owned(), secret: Secret::new(secret.to_owned()) };
+    let target = Target::Iscsi(IscsiTarget {
+        portals: portals.iter().map(|portal| (*portal).to_owned()).collect(),
+        iqn: iqn.to_owned(),
+        lun: 0,
+        chap: secret.map(|secret| Chap { node: login(secret), target: None }),
+    });
+    Operation::Connect { volume: "v".to_owned(), target, identity: identity.to_owned(), access: ReadWrite }
+}
+
+/// What is asked of arrays beyond `10.1.0.0/24:3260` and the targets of `iqn.2026-11.example:`.
+fn disks_beyond() -> Vec<Operation> {
+    let (portal, iqn, disk) = ("10.1.0.1:3260", "iqn.2026-11.example:a", "naa.6001405d1eba00000000000000000007");
+    let mut asked: Vec<Operation> =
+        ["10.2.0.1:3260", "10.1.0.1:22", "127.0.0.1", "localhost:3260", "", "-o", "10.1.0.1:3260 -o", "[::1]:3260"]
+            .map(|portal| connect(&[portal], iqn, disk, None))
+            .into();
+    asked.push(connect(&[portal, "10.2.0.1:3260"], iqn, disk, None));
+    asked.push(connect(&[], iqn, disk, None));
+    for iqn in ["iqn.2026-12.example:a", "", "iqn.2026-11.example:a/../../x", "iqn.2026-11.example:a\n", "-T"] {
+        asked.push(connect(&[portal], iqn, disk, None));
+    }
+    asked.extend(
+        ["", "sda", "/dev/sda", "naa.", "naa.6001405d1eba0000\n"].map(|disk| connect(&[portal], iqn, disk, None)),
+    );
+    asked.extend(
+        ["", "a b", "a\nnode.conn[0].address = 10.2.0.1"].map(|secret| connect(&[portal], iqn, disk, Some(secret))),
+    );
+    asked.push(Operation::MakeFileSystem { volume: "w".to_owned(), file_system: "ext4".to_owned() });
+    asked
+}
+
 /// A node with two backends, one of which has a volume that is staged; the other one, whose host is free, has
 /// an attached image `w`, links, a pipe, and a directory to show.
 fn site() -> Site {
@@ -104,7 +139,10 @@ fn site() -> Site {
         [(BACKEND, own), (OTHER, theirs)]
             .map(|(name, directories)| {
                 let nfs = NfsGrant { servers: vec!["10.1.0.0/24".to_owned()], export: "/exports/*".to_owned() };
-                let attach = if name == BACKEND { vec![AttachGrant::Nfs(nfs)] } else { Vec::new() };
+                let portals = vec![PortalRange { range: "10.1.0.0/24".to_owned(), port: 3260 }];
+                let iscsi = IscsiGrant { portals, iqn: "iqn.2026-11.example:*".to_owned() };
+                let both = vec![AttachGrant::Nfs(nfs), AttachGrant::Iscsi(iscsi)];
+                let attach = if name == BACKEND { both } else { Vec::new() };
                 (name.to_owned(), Permissions { directories, attach, ..harness::PERMISSIONS })
             })
             .into()
@@ -196,6 +234,7 @@ fn beyond(site: &Site) -> Vec<Request> {
     let publication = Some(publication("invented", PublicationKind::Publish, &target));
     asked.push(free(BACKEND, &["v"], &[&target], Operation::Acknowledge { publication }));
     asked.extend(shares_beyond(&target).into_iter().map(|operation| own(operation, &target)));
+    asked.extend(disks_beyond().into_iter().map(|operation| own(operation, &target)));
     for place in places(site) {
         asked.push(own(share("10.1.0.1", "/exports/a", None, "", &place), &place));
     }

@@ -74,6 +74,7 @@ fn entry(id: u64, volume: &str, call: &str, below: Option<u64>) -> Entry {
         recipe: None,
         mark: None,
         share: None,
+        connected: None,
     }
 }
 

@@ -2,8 +2,10 @@
 
 use super::mounts::{Answer, into};
 use crate::store::HostState;
-use drivebay_contract::bindings::drivebay::host::attach::{Host, Share, ShareRequest};
-use drivebay_node::{self as node, Caller, Node};
+use drivebay_contract::bindings::drivebay::host::attach::{
+    Chap, ConnectRequest, Health, Host, IscsiTarget, PortalState, Share, ShareRequest, Target,
+};
+use drivebay_node::{self as node, Caller, Node, Secret};
 
 impl Host for HostState {
     async fn mount_share(&mut self, request: ShareRequest) -> Answer<()> {
@@ -23,4 +25,46 @@ impl Host for HostState {
         };
         self.node(move |n: Node, c: Caller| async move { n.mount_share(&c, request).await }).await
     }
+
+    async fn connect(&mut self, request: ConnectRequest) -> Answer<()> {
+        let target = match request.target {
+            Target::Iscsi(target) => node::Target::Iscsi(iscsi(target)),
+        };
+        let request = node::ConnectRequest {
+            volume: request.volume,
+            target,
+            identity: request.identity,
+            access: into(request.access),
+        };
+        self.node(move |n: Node, c: Caller| async move { n.connect(&c, request).await }).await
+    }
+
+    async fn disconnect(&mut self, volume: String) -> Answer<()> {
+        self.node(move |n: Node, c: Caller| async move { n.disconnect(&c, &volume).await }).await
+    }
+
+    async fn make_file_system(&mut self, volume: String, file_system: String) -> Answer<()> {
+        self.node(move |n: Node, c: Caller| async move { n.make_file_system(&c, &volume, &file_system).await }).await
+    }
+
+    async fn get_health(&mut self, volume: String) -> Answer<Health> {
+        let work = move |n: Node, c: Caller| async move { n.get_health(&c, &volume).await.map(health) };
+        self.node(work).await
+    }
+}
+
+fn iscsi(target: IscsiTarget) -> node::IscsiTarget {
+    let login = |user, secret| node::Login { user, secret: Secret::new(secret) };
+    let chap = |Chap { user, secret, target }| node::Chap {
+        node: login(user, secret),
+        target: target.map(|it| login(it.user, it.secret)),
+    };
+    let IscsiTarget { portals, iqn, lun, chap: given } = target;
+    node::IscsiTarget { portals, iqn, lun, chap: given.map(chap) }
+}
+
+fn health(found: node::Health) -> Health {
+    let node::Health { portals, read_only, errors } = found;
+    let portals = portals.into_iter().map(|(portal, usable)| PortalState { portal, usable }).collect();
+    Health { portals, read_only, errors }
 }

@@ -83,7 +83,7 @@ pub(super) async fn check(
         }
         interfaces(shape, &mut report);
     }
-    report.warnings.extend(places::programs(&report.imports, &Programs::system()));
+    report.warnings.extend(places::programs(&report.imports, &granted.attach, &Programs::system()));
     if let Some(described) = described {
         facts(described, &mut report).await;
     }

@@ -11,6 +11,7 @@ use rustix::fs::{Access, access};
 use crate::admin::AdminError;
 use crate::host::unusable_state;
 use drivebay_files::{Absent, Programs};
+use drivebay_policy::grants::attach::AttachGrant;
 use drivebay_policy::{BackendConfig, HostConfig};
 use drivebay_server::listener::{self, ListenError};
 
@@ -20,7 +21,32 @@ const WORK: [&str; 2] = ["drivebay:host/files@", "drivebay:host/mounts@"];
 /// The import behind which storage is attached.
 const ATTACH: &str = "drivebay:host/attach@";
 /// What is attached by which program, and the packages that have it.
-const CLIENTS: [(&str, &str, &str); 1] = [("NFS", "mount.nfs", "nfs-common (Debian, Ubuntu) or nfs-utils")];
+const CLIENTS: [(Protocol, &str, &str, &str); 3] = [
+    (Protocol::Nfs, "NFS", "mount.nfs", "nfs-common (Debian, Ubuntu) or nfs-utils"),
+    (Protocol::Iscsi, "iSCSI", "iscsiadm", "open-iscsi (Debian, Ubuntu) or iscsi-initiator-utils"),
+    (
+        Protocol::Iscsi,
+        "iSCSI over several portals",
+        "multipathd",
+        "multipath-tools (Debian, Ubuntu) or device-mapper-multipath",
+    ),
+];
+
+/// By what storage is attached.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Protocol {
+    Nfs,
+    Iscsi,
+}
+
+impl From<&AttachGrant> for Protocol {
+    fn from(grant: &AttachGrant) -> Self {
+        match grant {
+            AttachGrant::Nfs(_) => Self::Nfs,
+            AttachGrant::Iscsi(_) => Self::Iscsi,
+        }
+    }
+}
 
 /// What was found out about places.
 #[derive(Debug, Default)]
@@ -91,18 +117,21 @@ pub(super) fn backend(config: &BackendConfig) -> Found {
     found
 }
 
-/// What this machine lacks for a component that wants work on files or on the node.
-pub(super) fn programs(imports: &[String], programs: &Programs) -> Vec<String> {
+/// What this machine lacks for a component that wants work on files or on the node. Where nothing is granted yet, any
+/// protocol may be meant.
+pub(super) fn programs(imports: &[String], granted: &[AttachGrant], programs: &Programs) -> Vec<String> {
     let wants = |import: &String| WORK.iter().any(|name| import.starts_with(name));
     let absent = if imports.iter().any(wants) { programs.absent() } else { Vec::new() };
     let attaches = imports.iter().any(|import| import.starts_with(ATTACH));
-    let without = CLIENTS.iter().filter(|(_, program, _)| attaches && !programs.has(program)).map(
-        |(protocol, program, packages)| {
-            format!(
-                "{program} is not installed on this machine, so nothing is mounted by {protocol} here: install {packages}"
-            )
-        },
-    );
+    let meant = |protocol| granted.is_empty() || granted.iter().any(|grant| Protocol::from(grant) == protocol);
+    let lacks = |(protocol, _, program, _): &&(Protocol, &str, &str, &str)| {
+        attaches && meant(*protocol) && !programs.has(program)
+    };
+    let without = CLIENTS.iter().filter(lacks).map(|(_, protocol, program, packages)| {
+        format!(
+            "{program} is not installed on this machine, so nothing is attached by {protocol} here: install {packages}"
+        )
+    });
     let words = absent.into_iter().map(|Absent { file_system, programs, package }| {
         let verb = if programs.len() == 1 { "is" } else { "are" };
         let programs = programs.join(", ");

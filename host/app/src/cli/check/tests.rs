@@ -3,6 +3,7 @@
 use super::places;
 use super::report::{ComponentReport, Report};
 use drivebay_files::Programs;
+use drivebay_policy::grants::attach::{AttachGrant, NfsGrant};
 
 /// One directory with some of the programs in it, as on a machine where not everything is installed.
 #[test]
@@ -17,7 +18,7 @@ fn programs_that_are_not_installed_are_named_with_what_to_install() {
     };
     let programs = Programs::new(vec![place.path().to_owned()]);
     let imports = |name: &str| ["wasi:io/error@0.2.6".to_owned(), name.to_owned()];
-    let lacking = |import: &str| places::programs(&imports(import), &programs);
+    let lacking = |import: &str| places::programs(&imports(import), &[], &programs);
     install(&["mkfs.ext4", "e2fsck", "resize2fs", "tune2fs", "mkfs.btrfs", "btrfs"]);
     for import in ["drivebay:host/files@0.1.0", "drivebay:host/mounts@0.1.0"] {
         let found = lacking(import);
@@ -30,8 +31,12 @@ fn programs_that_are_not_installed_are_named_with_what_to_install() {
     install(&["mkfs.xfs", "xfs_db", "xfs_growfs", "btrfstune"]);
     assert_eq!(lacking("drivebay:host/files@0.1.0"), [""; 0]);
     let found = lacking("drivebay:host/attach@0.1.0");
-    assert!(found.len() == 1 && found[0].contains("mount.nfs") && found[0].contains("nfs-common"), "{found:?}");
-    install(&["mount.nfs"]);
+    assert!(found.len() == 3 && found[0].contains("mount.nfs") && found[0].contains("nfs-common"), "{found:?}");
+    assert!(found[1].contains("iscsiadm") && found[2].contains("multipath-tools"), "{found:?}");
+    let nfs = AttachGrant::Nfs(NfsGrant { servers: Vec::new(), export: "/".to_owned() });
+    let found = places::programs(&imports("drivebay:host/attach@0.1.0"), &[nfs], &programs);
+    assert!(found.len() == 1 && found[0].contains("mount.nfs"), "{found:?}");
+    install(&["mount.nfs", "iscsiadm", "multipathd"]);
     assert_eq!(lacking("drivebay:host/attach@0.1.0"), [""; 0]);
 }
 

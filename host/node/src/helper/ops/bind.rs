@@ -45,7 +45,7 @@ pub(crate) fn bind(scope: &Scope<'_>, source: &BindSource, target: &str, access:
     let is_granted = source.granted.is_some();
     entry.source = source.granted;
     let created = entry.created_path;
-    carry_out(scope, entry, || {
+    carry_out(scope, entry, |_| {
         if created {
             place.create(shape)?;
         }

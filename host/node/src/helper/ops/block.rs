@@ -10,6 +10,7 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::super::engine::Scope;
 use super::super::ledger::Entry;
 use super::super::system::paths::{Shape, identity, stat};
+use super::attach::connect;
 use super::bind::copy;
 use super::device;
 use super::effect::{Missing, carry_out, vacant};
@@ -27,6 +28,7 @@ pub(crate) fn publish(scope: &Scope<'_>, target: &str, access: Access) -> Result
     }
     let own = scope.need_device()?;
     check(scope, &own, access)?;
+    connect::expect_live(&own)?;
     let created = vacant(&place, Shape::File, Missing::Create)?;
     let device = if own.access == access { own } else { device::attach_read_only(scope, &own)? };
     let node = open_node(&device)?;
@@ -35,7 +37,7 @@ pub(crate) fn publish(scope: &Scope<'_>, target: &str, access: Access) -> Result
     entry.created_path = created;
     entry.access = access;
     entry.stands_on = Some(device.id);
-    let made = carry_out(scope, entry, || {
+    let made = carry_out(scope, entry, |_| {
         if created {
             place.create(Shape::File)?;
         }

@@ -9,7 +9,8 @@ use rustix::io::Errno;
 use super::super::engine::Scope;
 use super::super::grants::Image;
 use super::super::ledger::{Entry, FileId};
-use super::super::system::loops;
+use super::super::system::{blocks, loops};
+use super::attach::connect;
 use super::effect::carry_out;
 use super::filesystem;
 use super::undo::{undo, undo_orphans};
@@ -23,7 +24,7 @@ const MOST_RACES: usize = 32;
 pub(crate) fn attach(scope: &Scope<'_>, image: &str, access: Access) -> Result<(), NodeError> {
     let opened = scope.grants.image(image, access)?;
     if let Some(device) = scope.device() {
-        if device.backing == opened.id && device.access == access {
+        if device.connected.is_none() && device.backing == opened.id && device.access == access {
             return loops::keep(&device.path);
         }
         let message = format!("volume {} is attached already, from another image or with another access", scope.volume);
@@ -36,6 +37,10 @@ pub(crate) fn attach(scope: &Scope<'_>, image: &str, access: Access) -> Result<(
 /// A second, read-only device on the image of a writable one. A raw device is as writable as its
 /// loop device, whatever the flags of the mount that shows it.
 pub(crate) fn attach_read_only(scope: &Scope<'_>, device: &Entry) -> Result<Entry, NodeError> {
+    if device.connected.is_some() {
+        let message = format!("volume {} is connected for writing; connect it for reading only", scope.volume);
+        return Err(NodeError::new(ErrorCode::Unsupported, message));
+    }
     let second = scope.of_kind(EntryKind::Device).into_iter().find(|it| it.stands_on.is_some());
     if let Some(second) = second {
         loops::keep(&second.path)?;
@@ -79,7 +84,7 @@ fn make(
         entry.source = Some(path.to_owned());
         let (name, tag) = (entry.path.clone(), loops::tag(entry.id));
         let mut snatched = false;
-        let made = carry_out(scope, entry, || {
+        let made = carry_out(scope, entry, |_| {
             loops::configure(&name, image.file.as_fd(), access, &tag).map_err(|errno| {
                 snatched = errno == Errno::BUSY;
                 NodeError::system(format!("attaching {path} as {name}"), errno)
@@ -104,8 +109,11 @@ pub(crate) fn detach(scope: &Scope<'_>) -> Result<(), NodeError> {
 pub(crate) fn grow(scope: &Scope<'_>) -> Result<u64, NodeError> {
     let device = scope.need_device()?;
     for other in scope.of_kind(EntryKind::Device) {
-        loops::grow(&other.path)?;
+        match &other.connected {
+            Some(connected) => connect::grow(&other, connected)?,
+            None => drop(loops::grow(&other.path)?),
+        }
     }
     filesystem::grow(scope, &device)?;
-    loops::size(&device.path)
+    blocks::size(&device.path)
 }

@@ -16,14 +16,14 @@ use crate::protocol::EntryKind;
 pub(crate) fn carry_out(
     scope: &Scope<'_>,
     mut entry: Entry,
-    effect: impl FnOnce() -> Result<(), NodeError>,
+    effect: impl FnOnce(&mut Entry) -> Result<(), NodeError>,
 ) -> Result<Entry, NodeError> {
     if entry.kind == EntryKind::Device {
         scope.engine.put_device(&entry, scope.grants.devices)?;
     } else {
         scope.engine.put(&entry)?;
     }
-    let made = effect().and_then(|()| {
+    let made = effect(&mut entry).and_then(|()| {
         entry.mark = mark_of(&entry)?;
         entry.stage = Stage::Made;
         scope.engine.put(&entry)

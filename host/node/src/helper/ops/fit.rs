@@ -11,7 +11,7 @@
 use super::super::engine::Scope;
 use super::super::ledger::Entry;
 use super::super::said::say;
-use super::super::system::loops;
+use super::super::system::blocks;
 use super::super::system::programs::run_without_rights;
 use crate::error::NodeError;
 use crate::protocol::Access;
@@ -46,7 +46,7 @@ pub(crate) fn before_mount(
         return Ok(());
     }
     let name = &device.path;
-    match need(&loops::read_at(name, SUPERBLOCK)?, loops::size(name)?) {
+    match need(&blocks::read_at(name, SUPERBLOCK)?, blocks::size(name)?) {
         Need::Foreign => return Ok(()),
         Need::Nothing if scope.engine.proofs.has(device.backing) => return Ok(()),
         Need::Nothing => {

@@ -1,4 +1,4 @@
-//! Mounting a volume's file system, and changing a mount between writable and read-only.
+//! Mounting a volume's file system or share, and changing a mount between writable and read-only.
 //!
 //! Works by descriptor (`fsopen`, `fsmount`, `move_mount`): the mount is complete, with all its
 //! flags, before anybody can see it, and no path is resolved twice. It must not try file systems
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use rustix::mount::{FsMountFlags, FsOpenFlags, FsPickFlags, MoveMountFlags};
 
 use super::super::engine::Scope;
-use super::super::ledger::{Entry, Recipe};
+use super::super::ledger::{Entry, FileId, Recipe, Shared};
 use super::super::system::busy::while_busy;
 use super::super::system::paths::{Place, Shape, descriptor_path};
 use super::super::system::syscalls;
@@ -22,49 +22,124 @@ use super::fit;
 use super::options::{self, MountPlan};
 use super::presence::need_mounted;
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Access, EntryKind, PathRole};
+use crate::protocol::{Access, EntryKind, PathRole, Share};
+
+/// What is mounted.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Source<'a> {
+    /// The file system of this name, on the volume's device.
+    Device(&'a str),
+    /// What a server has.
+    Share(&'a Share),
+}
 
 /// What to mount where.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Wanted<'a> {
+    pub(crate) source: Source<'a>,
     pub(crate) target: &'a str,
-    pub(crate) file_system: &'a str,
     pub(crate) options: &'a [String],
     pub(crate) access: Access,
 }
 
-/// Mounts the file system on the volume's device.
-pub(crate) fn mount_device(scope: &Scope<'_>, wanted: Wanted<'_>) -> Result<(), NodeError> {
-    let plan = options::plan(wanted.file_system, wanted.options, wanted.access, &scope.grants.mount_options)?;
-    let recipe = Recipe { file_system: wanted.file_system.to_owned(), options: wanted.options.to_vec() };
-    let place = scope.place(wanted.target)?;
-    if let Some(found) = scope.at(&place) {
-        return same_mount(&found, &recipe, plan.access);
+/// A source that may be mounted, and where its data come from.
+#[derive(Debug)]
+enum Found<'a> {
+    Device(&'a str, Box<Entry>),
+    Share(&'a Share, String),
+}
+
+/// Mounts a file system or a share for the volume.
+pub(crate) fn mount(scope: &Scope<'_>, wanted: Wanted<'_>) -> Result<(), NodeError> {
+    let Wanted { source, target, .. } = wanted;
+    let plan = source.plan(scope, wanted.options, wanted.access)?;
+    let recipe = Recipe { file_system: source.file_system().to_owned(), options: wanted.options.to_vec() };
+    let place = scope.place(target)?;
+    if let Some(there) = scope.at(&place) {
+        let same = source.is_of(&there) && there.recipe.as_ref() == Some(&recipe) && there.access == plan.access;
+        return if same { Ok(()) } else { Err(other_arguments(&there)) };
     }
-    let device = scope.need_device()?;
-    check_device(scope, &device, plan.access)?;
+    let found = source.find(scope, plan.access)?;
     // Staging paths are made by the client; a target is ours to make and to remove.
     let missing = if place.role == PathRole::Target { Missing::Create } else { Missing::Refuse };
-    let mut entry = scope.draft(EntryKind::Mount, wanted.target, &place.real, device.backing);
+    let nothing = FileId { device: 0, inode: 0 };
+    let mut entry = scope.draft(EntryKind::Mount, target, &place.real, nothing);
     entry.created_path = vacant(&place, Shape::Directory, missing)?;
     entry.access = plan.access;
-    entry.stands_on = Some(device.id);
     entry.recipe = Some(recipe);
-    let created = entry.created_path;
-    carry_out(scope, entry, || {
+    found.note(&mut entry);
+    let (created, id) = (entry.created_path, entry.id);
+    carry_out(scope, entry, |_| {
         if created {
             place.create(Shape::Directory)?;
         }
-        fit::before_mount(scope, wanted.file_system, &device, plan.access)?;
-        let tree = make(wanted.file_system, &device.path, &plan)?;
-        attach(&tree, &place)
+        found.show(scope, id, &plan, &place)
     })
     .map(drop)
 }
 
-fn same_mount(found: &Entry, recipe: &Recipe, access: Access) -> Result<(), NodeError> {
-    let same = found.kind == EntryKind::Mount && found.recipe.as_ref() == Some(recipe) && found.access == access;
-    if same { Ok(()) } else { Err(other_arguments(found)) }
+impl<'a> Source<'a> {
+    const fn file_system(self) -> &'a str {
+        match self {
+            Self::Device(file_system) => file_system,
+            Self::Share(share) => attach::protocol(share),
+        }
+    }
+
+    fn plan(self, scope: &Scope<'_>, words: &[String], access: Access) -> Result<MountPlan, NodeError> {
+        let allowed = &scope.grants.mount_options;
+        match self {
+            Self::Device(file_system) => options::plan(file_system, words, access, allowed),
+            Self::Share(_) => options::plan_share(words, access, allowed),
+        }
+    }
+
+    /// Whether an entry is a mount of this source; of which device, its volume says.
+    fn is_of(self, entry: &Entry) -> bool {
+        let asked = entry.share.as_ref().map(|shared| &shared.asked);
+        match self {
+            Self::Device(_) => entry.kind == EntryKind::Mount && asked.is_none(),
+            Self::Share(share) => asked == Some(share),
+        }
+    }
+
+    fn find(self, scope: &Scope<'_>, access: Access) -> Result<Found<'a>, NodeError> {
+        Ok(match self {
+            Self::Device(file_system) => {
+                let device = scope.need_device()?;
+                check_device(scope, &device, access)?;
+                attach::connect::expect_live(&device)?;
+                Found::Device(file_system, Box::new(device))
+            }
+            Self::Share(share) => Found::Share(share, attach::source(scope, share)?),
+        })
+    }
+}
+
+impl Found<'_> {
+    /// Writes down what the mount is of.
+    fn note(&self, entry: &mut Entry) {
+        match self {
+            Self::Device(_, device) => {
+                entry.backing = device.backing;
+                entry.stands_on = Some(device.id);
+            }
+            Self::Share(share, source) => {
+                let (asked, source) = ((*share).clone(), source.clone());
+                entry.share = Some(Box::new(Shared { asked, source }));
+            }
+        }
+    }
+
+    fn show(&self, scope: &Scope<'_>, entry: u64, plan: &MountPlan, place: &Place) -> Result<(), NodeError> {
+        match self {
+            Self::Device(file_system, device) => {
+                fit::before_mount(scope, file_system, device, plan.access)?;
+                attach(&make(file_system, &device.path, plan)?, place)
+            }
+            Self::Share(share, source) => attach::show(scope.engine, entry, share, source, plan, place),
+        }
+    }
 }
 
 /// The answer to a repeat that is none.

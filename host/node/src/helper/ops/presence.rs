@@ -8,6 +8,7 @@ use super::super::ledger::Entry;
 use super::super::system::loops;
 use super::super::system::paths::{Place, glance};
 use super::super::system::table::{MountLine, MountTable};
+use super::attach;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{EntryKind, PathRole};
 
@@ -25,7 +26,10 @@ pub(crate) enum Presence {
 /// Looks for an entry's effect.
 pub(in crate::helper) fn presence(engine: &Engine, entry: &Entry, table: &MountTable) -> Result<Presence, NodeError> {
     let there = match entry.kind {
-        EntryKind::Device => loops::is_of(entry)?,
+        EntryKind::Device => match &entry.connected {
+            Some(connected) => attach::connect::is_there(connected),
+            None => loops::is_of(entry)?,
+        },
         EntryKind::Freeze => engine.holds.has(entry),
         EntryKind::Mount | EntryKind::Bind | EntryKind::Block => {
             return mounted(engine, entry, table);

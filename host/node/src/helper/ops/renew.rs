@@ -10,8 +10,9 @@ use rustix::mount::MountAttrFlags;
 
 use super::super::engine::Scope;
 use super::super::ledger::{Entry, Record, Renewal};
-use super::super::system::loops;
+use super::super::system::blocks;
 use super::super::system::programs::{run, run_without_rights};
+use super::attach::connect;
 use super::options::MountPlan;
 use super::{fit, mount};
 use crate::error::{ErrorCode, NodeError};
@@ -27,6 +28,7 @@ const BTRFS_LOG_ROOT: u64 = 0x1_0000 + 0x60;
 pub(crate) fn renew_uuid(scope: &Scope<'_>, file_system: &str) -> Result<(), NodeError> {
     let device = scope.need_device()?;
     check(scope, &device)?;
+    connect::expect_live(&device)?;
     let change = match file_system {
         "ext4" => renew_ext4,
         "xfs" => renew_xfs,
@@ -57,7 +59,7 @@ fn check(scope: &Scope<'_>, device: &Entry) -> Result<(), NodeError> {
         let message = format!("volume {} is in use at {}", scope.volume, entry.path);
         return Err(NodeError::new(ErrorCode::Busy, message));
     }
-    loops::ensure_unused(&device.path)
+    blocks::ensure_unused(&device.path)
 }
 
 /// The check replays the journal, and repairs checksums that an earlier change left half done.
@@ -69,10 +71,10 @@ fn renew_ext4(device: &str) -> Result<(), NodeError> {
 /// `nouuid`, because the original may be mounted.
 fn renew_xfs(device: &str) -> Result<(), NodeError> {
     replay("xfs", device, &["nouuid"])?;
-    let before: [u8; 16] = loops::read_at(device, XFS_UUID)?;
+    let before: [u8; 16] = blocks::read_at(device, XFS_UUID)?;
     run("xfs_db", &["-x", "-c", "uuid generate", &format!("/dev/{device}")])?.expect_success(&[0])?;
     // The program reports success also when it has refused.
-    if loops::read_at::<16>(device, XFS_UUID)? == before {
+    if blocks::read_at::<16>(device, XFS_UUID)? == before {
         let message = format!("xfs_db did not change the UUID on {device}");
         return Err(NodeError::new(ErrorCode::Failed, message));
     }
@@ -83,10 +85,10 @@ fn renew_xfs(device: &str) -> Result<(), NodeError> {
 /// and would make it unreadable. Kernels before 6.7 cannot mount a copy beside its original, so a
 /// mount is tried only where there is a log.
 fn renew_btrfs(device: &str) -> Result<(), NodeError> {
-    let log: [u8; 8] = loops::read_at(device, BTRFS_LOG_ROOT)?;
+    let log: [u8; 8] = blocks::read_at(device, BTRFS_LOG_ROOT)?;
     if log != [0; 8] {
         replay("btrfs", device, &[])?;
-        if loops::read_at::<8>(device, BTRFS_LOG_ROOT)? != [0; 8] {
+        if blocks::read_at::<8>(device, BTRFS_LOG_ROOT)? != [0; 8] {
             let message = format!("the log on {device} was not replayed");
             return Err(NodeError::new(ErrorCode::Failed, message));
         }
@@ -102,7 +104,7 @@ fn replay(file_system: &str, device: &str, options: &[&str]) -> Result<(), NodeE
         access: Access::ReadWrite,
     };
     drop(mount::make(file_system, device, &plan)?);
-    loops::ensure_unused(device)
+    blocks::ensure_unused(device)
 }
 
 fn sync(device: &str) -> Result<(), NodeError> {

@@ -29,7 +29,9 @@ pub(crate) fn undo(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
     }
     match entry.kind {
         EntryKind::Device => {
-            if loops::is_of(entry)? {
+            if let Some(connected) = &entry.connected {
+                attach::connect::take_down(engine, entry, connected)?;
+            } else if loops::is_of(entry)? {
                 loops::release(entry)?;
             }
         }

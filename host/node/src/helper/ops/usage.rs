@@ -4,7 +4,7 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::Stage;
-use super::super::system::loops;
+use super::super::system::blocks;
 use super::super::system::table::MountTable;
 use super::attach;
 use super::presence::{Presence, expect_seen, presence};
@@ -22,7 +22,7 @@ pub(crate) fn get_usage(scope: &Scope<'_>, path: &str) -> Result<Vec<Usage>, Nod
     }
     expect_seen(scope.engine, &entry)?;
     if entry.kind == EntryKind::Block {
-        let total = loops::size(&scope.need_device()?.path)?;
+        let total = blocks::size(&scope.need_device()?.path)?;
         return Ok(vec![Usage { available: 0, total, used: 0, unit: UsageUnit::Bytes }]);
     }
     if attach::share_of(scope.engine, &entry).is_some() {

@@ -4,9 +4,9 @@
 //! it, never by its name alone: names are reused. It must not touch a device that is not ours.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{self, Seek, SeekFrom};
+use std::io;
 use std::os::fd::BorrowedFd;
-use std::os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt};
+use std::os::unix::fs::MetadataExt;
 use std::time::{Duration, Instant};
 
 use rustix::fs::{OFlags, major};
@@ -14,7 +14,8 @@ use rustix::io::Errno;
 
 use super::super::ledger::{Entry, FileId};
 use super::super::said::say;
-use super::busy::{pause, while_busy};
+use super::blocks::{self, ensure_unused, errno_of, size};
+use super::busy::pause;
 use super::direct;
 use super::syscalls::{self, LOOP_AUTOCLEAR, LOOP_DIRECT_IO, LOOP_READ_ONLY, LoopStatus};
 use crate::error::{ErrorCode, NodeError};
@@ -139,14 +140,6 @@ pub(crate) fn release(entry: &Entry) -> Result<(), NodeError> {
     Ok(())
 }
 
-/// `busy` while the device is mounted, in whatever mount namespace, or used by a program that
-/// demands it for itself. Waits a little for the end of an unmount.
-pub(crate) fn ensure_unused(name: &str) -> Result<(), NodeError> {
-    let open = || open(name, Access::ReadOnly, OFlags::EXCL).map(drop);
-    while_busy(|| open().map_err(|error| errno_of(&error)))
-        .map_err(|errno| NodeError::system(format!("taking {name} for ourselves"), errno))
-}
-
 /// Takes the image's present size and returns the device's, in bytes.
 pub(crate) fn grow(name: &str) -> Result<u64, NodeError> {
     let failed = |errno| NodeError::system(format!("growing {name}"), errno);
@@ -155,39 +148,12 @@ pub(crate) fn grow(name: &str) -> Result<u64, NodeError> {
     size(name)
 }
 
-/// The device's size in bytes.
-pub(crate) fn size(name: &str) -> Result<u64, NodeError> {
-    let measured = open(name, Access::ReadOnly, OFlags::empty()).and_then(|mut device| device.seek(SeekFrom::End(0)));
-    measured.map_err(|error| NodeError::io(format!("measuring {name}"), &error))
-}
-
-/// Bytes of the device from `offset` on, where its file system has something to tell of itself.
-pub(crate) fn read_at<const LENGTH: usize>(name: &str, offset: u64) -> Result<[u8; LENGTH], NodeError> {
-    let mut bytes = [0; LENGTH];
-    File::open(format!("/dev/{name}"))
-        .and_then(|device| device.read_exact_at(&mut bytes, offset))
-        .map_err(|error| NodeError::io(format!("reading the superblock on {name}"), &error))?;
-    Ok(bytes)
-}
-
 /// Opens the device's node and makes sure that it is a loop device's.
 fn open(name: &str, access: Access, flags: OFlags) -> io::Result<File> {
-    let device = OpenOptions::new()
-        .read(true)
-        .write(access == Access::ReadWrite)
-        .custom_flags(i32::try_from((flags | OFlags::NOFOLLOW).bits()).map_err(io::Error::other)?)
-        .open(format!("/dev/{name}"))?;
-    let metadata = device.metadata()?;
-    if !metadata.file_type().is_block_device() || major(metadata.rdev()) != LOOP_MAJOR {
-        return Err(Errno::NOTBLK.into());
-    }
-    Ok(device)
+    let device = blocks::open(name, access, flags)?;
+    if major(device.metadata()?.rdev()) == LOOP_MAJOR { Ok(device) } else { Err(Errno::NOTBLK.into()) }
 }
 
 fn image_of(status: &LoopStatus) -> FileId {
     FileId { device: status.device, inode: status.inode }
-}
-
-fn errno_of(error: &io::Error) -> Errno {
-    Errno::from_io_error(error).unwrap_or(Errno::IO)
 }

@@ -3,7 +3,9 @@
 //! Owns the questions and their answers. It must not know requests, turns or the engine, and must not
 //! decide whether something is asked: that is up to `ops`.
 
+pub(super) mod blocks;
 pub(super) mod busy;
+pub(crate) mod covered;
 mod direct;
 pub(super) mod loops;
 pub(super) mod paths;

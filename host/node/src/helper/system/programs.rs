@@ -21,6 +21,7 @@ use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::super::said::say;
+use super::covered::Covered;
 use crate::error::{ErrorCode, NodeError};
 
 /// A check of a large file system takes minutes.
@@ -55,6 +56,11 @@ impl Outcome {
     /// What it printed, as far as it is kept.
     pub(crate) fn output(&self) -> &str {
         &self.output
+    }
+
+    /// The status that it ended with; none: a signal.
+    pub(crate) const fn status(&self) -> Option<i32> {
+        self.status
     }
 
     /// Whether these words are in what it printed.
@@ -110,6 +116,26 @@ pub(crate) fn run_within(
     limit: Duration,
     rights: Rights,
 ) -> Result<Outcome, NodeError> {
+    start(program, arguments, limit, rights, None)
+}
+
+/// As [`run_within`] with all rights, for a program that sees a file system in memory in some places.
+pub(crate) fn run_covered(
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+    covered: Covered,
+) -> Result<Outcome, NodeError> {
+    start(program, arguments, limit, Rights::Ours, Some(covered))
+}
+
+fn start(
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+    rights: Rights,
+    covered: Option<Covered>,
+) -> Result<Outcome, NodeError> {
     let failed = |error: std::io::Error| NodeError::io(format!("running {program}"), &error);
     let (path, search) = locate(program)?;
     let (reader, writer) = std::io::pipe().map_err(failed)?;
@@ -124,7 +150,7 @@ pub(crate) fn run_within(
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer)
         .process_group(0);
-    bound(&mut command, rights);
+    bound(&mut command, rights, covered);
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the pipe's far end.
     drop(command);
@@ -165,13 +191,16 @@ pub(crate) fn locate(program: &str) -> Result<(PathBuf, String), NodeError> {
 /// A program that outlived the helper would work on a device that recovery is detaching. It gives way to everybody
 /// else: on processors, and from its niceness also on disks.
 #[allow(unsafe_code, reason = "there is no safe way to act between fork and exec")]
-fn bound(command: &mut Command, rights: Rights) {
+fn bound(command: &mut Command, rights: Rights, covered: Option<Covered>) {
     // SAFETY: the closure makes some system calls and allocates nothing, as is allowed after a fork.
     unsafe {
         command.pre_exec(move || {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
             rustix::process::setpriority_process(None, LEAST_PRIORITY)?;
             setrlimit(Resource::As, Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) })?;
+            if let Some(covered) = &covered {
+                covered.enter()?;
+            }
             if rights == Rights::None {
                 // With the first, the program of a root's process does not get back what the second gives up.
                 rustix::thread::set_no_new_privs(true)?;

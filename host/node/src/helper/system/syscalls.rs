@@ -19,6 +19,8 @@ const LOOP_GET_STATUS64: Opcode = 0x4C05;
 const LOOP_SET_CAPACITY: Opcode = 0x4C07;
 const LOOP_CONFIGURE: Opcode = 0x4C0A;
 const LOOP_CTL_GET_FREE: Opcode = 0x4C82;
+const BLKROSET: Opcode = 0x125D;
+const SG_IO: Opcode = 0x2285;
 const FIFREEZE: Opcode = opcode::read_write::<c_int>(b'X', 119);
 const FITHAW: Opcode = opcode::read_write::<c_int>(b'X', 120);
 const FITRIM: Opcode = opcode::read_write::<TrimRange>(b'X', 121);
@@ -184,6 +186,82 @@ pub(crate) fn trim(root: impl AsFd) -> rustix::io::Result<u64> {
     // SAFETY: the operation reads and writes one `fstrim_range`.
     unsafe { ioctl::ioctl(root, Updater::<FITRIM, TrimRange>::new(&mut range)) }?;
     Ok(range.length)
+}
+
+/// Makes a block device refuse writes, or take them.
+#[allow(unsafe_code, reason = "ioctl")]
+pub(crate) fn set_read_only(device: impl AsFd, read_only: bool) -> rustix::io::Result<()> {
+    // SAFETY: the operation reads one `int`, which is what it gets.
+    unsafe { ioctl::ioctl(device, Setter::<BLKROSET, c_int>::new(c_int::from(read_only))) }
+}
+
+/// `struct sg_io_hdr`.
+#[repr(C)]
+#[derive(Debug)]
+struct ScsiCommand {
+    interface: c_int,
+    direction: c_int,
+    command_length: u8,
+    sense_length: u8,
+    vectors: u16,
+    data_length: c_uint,
+    data: *mut c_void,
+    command: *const u8,
+    sense: *mut u8,
+    timeout_ms: c_uint,
+    flags: c_uint,
+    id: c_int,
+    pointer: *mut c_void,
+    status: u8,
+    masked_status: u8,
+    message_status: u8,
+    sense_written: u8,
+    host_status: u16,
+    driver_status: u16,
+    residue: c_int,
+    duration: c_uint,
+    info: c_uint,
+}
+
+/// Asks a SCSI disk for a page of what it says of itself. It is the disk that answers, not what the kernel remembers.
+#[allow(unsafe_code, reason = "ioctl")]
+pub(crate) fn scsi_inquiry(disk: impl AsFd, page: u8, timeout_ms: u32) -> rustix::io::Result<Vec<u8>> {
+    const FROM_DEVICE: c_int = -3;
+    let (mut data, mut sense) = ([0_u8; 252], [0_u8; 32]);
+    // INQUIRY, a page, and the length of the answer in two bytes.
+    let command = [0x12, 1, page, 0, 252, 0];
+    let mut header = ScsiCommand {
+        interface: c_int::from(b'S'),
+        direction: FROM_DEVICE,
+        command_length: 6,
+        sense_length: 32,
+        vectors: 0,
+        data_length: 252,
+        data: data.as_mut_ptr().cast(),
+        command: command.as_ptr(),
+        sense: sense.as_mut_ptr(),
+        timeout_ms,
+        flags: 0,
+        id: 0,
+        pointer: std::ptr::null_mut(),
+        status: 0,
+        masked_status: 0,
+        message_status: 0,
+        sense_written: 0,
+        host_status: 0,
+        driver_status: 0,
+        residue: 0,
+        duration: 0,
+        info: 0,
+    };
+    // SAFETY: the operation reads and writes one `sg_io_hdr` and the three buffers that it names with their lengths; all
+    // outlive the call.
+    unsafe { ioctl::ioctl(disk, Updater::<SG_IO, ScsiCommand>::new(&mut header)) }?;
+    if header.status != 0 || header.host_status != 0 || header.driver_status != 0 {
+        return Err(Errno::IO);
+    }
+    let length = usize::try_from(252_i32.saturating_sub(header.residue)).unwrap_or(0).min(data.len());
+    Ok(data.get(..length).unwrap_or_default().to_vec())
 }
 
 /// `struct mount_attr`, first version.

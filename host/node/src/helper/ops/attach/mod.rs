@@ -1,4 +1,4 @@
-//! Storage that is reached over a network: mounting a volume's share, and taking it down.
+//! Storage that is reached over a network: mounting a volume's share, connecting its disk, and the ways back.
 //!
 //! Owns the order that all protocols share: the grant, the ledger, the effect, and only then the place where workloads
 //! look. It must not know how a protocol is spoken; that is up to the folder of each, which is named here once.
@@ -6,81 +6,53 @@
 //! server is a program with a deadline; all else here is asked of the mount table, which waits for nobody.
 
 mod access;
+mod beginning;
+pub(in crate::helper) mod connect;
+mod flush;
+pub(in crate::helper) mod format;
+pub(in crate::helper) mod health;
+mod iscsi;
 mod nfs;
 mod outcome;
 mod private;
 mod usage;
 
 use super::super::engine::{Engine, Scope};
-use super::super::ledger::{Entry, FileId, Recipe, Shared};
-use super::super::system::paths::{Place, Shape};
+use super::super::ledger::{Entry, Shared};
+use super::super::system::paths::Place;
 use super::bind::copy;
-use super::effect::{Missing, carry_out, vacant};
-use super::mount::{attach, other_arguments};
-use super::options::{self, MountPlan};
+use super::mount::attach;
+use super::options::MountPlan;
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Access, EntryKind, PathRole, Share};
+use crate::protocol::Share;
 use private::Private;
 
+pub(in crate::helper) use iscsi::Grant as IscsiGrant;
 pub(in crate::helper) use nfs::Grant as NfsGrant;
 pub(in crate::helper) use private::directory as aside;
 pub(in crate::helper) use usage::usage;
 
-/// Which share to mount where.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
-    pub(crate) share: &'a Share,
-    pub(crate) target: &'a str,
-    pub(crate) options: &'a [String],
-    pub(crate) access: Access,
-}
-
-/// Mounts a share at the target.
-pub(crate) fn mount_share(scope: &Scope<'_>, wanted: Wanted<'_>) -> Result<(), NodeError> {
-    let Wanted { share, target, .. } = wanted;
-    let plan = options::plan_share(wanted.options, wanted.access, &scope.grants.mount_options)?;
-    let recipe = Recipe { file_system: protocol(share).to_owned(), options: wanted.options.to_vec() };
-    let place = scope.place(target)?;
-    if let Some(found) = scope.at(&place) {
-        let asked = found.share.as_ref().map(|shared| &shared.asked);
-        let same = asked == Some(share) && found.recipe.as_ref() == Some(&recipe) && found.access == plan.access;
-        return if same { Ok(()) } else { Err(other_arguments(&found)) };
+/// Where a share is, if it is granted: as the mount table will show it.
+pub(super) fn source(scope: &Scope<'_>, share: &Share) -> Result<String, NodeError> {
+    match share {
+        Share::Nfs(share) => nfs::source(share, &scope.grants.attach().nfs),
     }
-    let source = match share {
-        Share::Nfs(share) => nfs::source(share, scope.grants.attach())?,
-    };
-    // Staging paths are made by the client; a target is ours to make and to remove.
-    let missing = if place.role == PathRole::Target { Missing::Create } else { Missing::Refuse };
-    let mut entry = scope.draft(EntryKind::Mount, target, &place.real, FileId { device: 0, inode: 0 });
-    entry.created_path = vacant(&place, Shape::Directory, missing)?;
-    entry.access = plan.access;
-    entry.recipe = Some(recipe);
-    entry.share = Some(Box::new(Shared { asked: share.clone(), source: source.clone() }));
-    let (created, id) = (entry.created_path, entry.id);
-    carry_out(scope, entry, || {
-        if created {
-            place.create(Shape::Directory)?;
-        }
-        show(scope.engine, id, &Mount { share, source: &source, plan: &plan }, &place)
-    })
-    .map(drop)
 }
 
-/// What is mounted, and how.
-#[derive(Debug, Clone, Copy)]
-struct Mount<'a> {
-    share: &'a Share,
-    source: &'a str,
-    plan: &'a MountPlan,
-}
-
-/// Mounts where nobody looks, checks what was mounted, and shows it at the place.
-fn show(engine: &Engine, entry: u64, mount: &Mount<'_>, place: &Place) -> Result<(), NodeError> {
+/// Mounts a share where nobody looks, checks what was mounted, and shows it at the place.
+pub(super) fn show(
+    engine: &Engine,
+    entry: u64,
+    share: &Share,
+    source: &str,
+    plan: &MountPlan,
+    place: &Place,
+) -> Result<(), NodeError> {
     let aside = Private::new(&engine.aside, entry);
-    match mount.share {
-        Share::Nfs(share) => nfs::mount(share, mount.source, mount.plan, &aside)?,
+    match share {
+        Share::Nfs(share) => nfs::mount(share, source, plan, &aside)?,
     }
-    attach(&copy(&aside.open()?, mount.plan.access)?, place)?;
+    attach(&copy(&aside.open()?, plan.access)?, place)?;
     aside.clear()
 }
 
@@ -91,6 +63,7 @@ pub(super) fn clear_aside(engine: &Engine, entry: &Entry) -> Result<(), NodeErro
 
 /// Unmounts the share that is seen at an entry's place.
 pub(super) fn take_down(entry: &Entry) -> Result<(), NodeError> {
+    flush::flush(&entry.place)?;
     private::unmount(&entry.place)
 }
 
@@ -116,7 +89,7 @@ pub(in crate::helper) fn expect_own(engine: &Engine, entry: &Entry, what: &str) 
 }
 
 /// The name of a share's protocol.
-const fn protocol(share: &Share) -> &'static str {
+pub(super) const fn protocol(share: &Share) -> &'static str {
     match share {
         Share::Nfs(_) => "nfs",
     }

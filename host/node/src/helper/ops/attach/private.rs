@@ -13,6 +13,7 @@ use std::time::Duration;
 use super::super::super::system::paths::open_resolved;
 use super::super::super::system::programs::{self, Rights};
 use super::super::super::system::table::{MountLine, MountTable};
+use super::flush::silent;
 use crate::error::{ErrorCode, NodeError};
 
 /// How long a server may take to have everything written that is to be written.
@@ -112,13 +113,7 @@ pub(super) fn unmount(place: &str) -> Result<(), NodeError> {
             Err(NodeError::new(ErrorCode::Busy, message))
         }
         Ok(outcome) => outcome.expect_success(&[]),
-        Err(error) if error.code == ErrorCode::Limit => {
-            let message = format!(
-                "the server of {place} does not answer, so what was written cannot be stored; it is tried again with \
-                 the next call. If the server is gone for good: umount --force {place}"
-            );
-            Err(NodeError::new(ErrorCode::Busy, message))
-        }
+        Err(error) if error.code == ErrorCode::Limit => Err(silent(place)),
         Err(error) => Err(error),
     }
 }

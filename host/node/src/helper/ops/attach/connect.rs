@@ -1,0 +1,149 @@
+//! Connecting a volume's disk: the grant, the ledger, the effect; and the way back.
+//!
+//! Owns the order that all block protocols share, and which sessions are ours to end. It must not know how a protocol is
+//! spoken. A session is shared by all disks of its target, so one request at a time works on a target.
+
+use super::super::super::engine::{Engine, Scope};
+use super::super::super::ledger::{Connected, Entry, FileId, Way};
+use super::super::super::system::blocks;
+use super::super::super::turns::{Turn, VolumeKey};
+use super::super::effect::carry_out;
+use super::{beginning, iscsi};
+use crate::error::{ErrorCode, NodeError};
+use crate::protocol::{Access, Chap, EntryKind, Target};
+
+/// What no backend can be called, so that a target's turn is no volume's.
+const TARGETS: &str = "/targets";
+
+/// Connects the volume's disk.
+pub(in crate::helper) fn connect(
+    scope: &Scope<'_>,
+    target: &Target,
+    identity: &str,
+    access: Access,
+) -> Result<(), NodeError> {
+    let Target::Iscsi(target) = target;
+    let portals = iscsi::portals(target, identity, &scope.grants.attach().iscsi)?;
+    let chap = target.chap.as_ref();
+    if let Some(device) = scope.device() {
+        let same = |it: &Connected| {
+            let known: Vec<_> = it.ways.iter().map(|way| way.portal).collect();
+            it.iqn == target.iqn && it.lun == target.lun && it.identity == identity && known == portals
+        };
+        let connected = device.connected.as_ref().filter(|it| same(it) && device.access == access);
+        return match connected {
+            Some(connected) => connect_again(scope.engine, &device, connected, chap),
+            None => Err(other(scope)),
+        };
+    }
+    refuse_second(scope, identity)?;
+    let ours = |portal| !iscsi::has_session(&target.iqn, portal) || is_ours(scope.engine, &target.iqn, portal);
+    let ways = portals.into_iter().map(|portal| Way { portal, ours: ours(portal) }).collect();
+    let connected = Connected {
+        iqn: target.iqn.clone(),
+        lun: target.lun,
+        identity: identity.to_owned(),
+        ways,
+        map: None,
+        formatting: false,
+    };
+    iscsi::expect_nobody(&connected)?;
+    let mut entry = scope.draft(EntryKind::Device, "", "", FileId { device: 0, inode: 0 });
+    entry.access = access;
+    entry.connected = Some(Box::new(connected.clone()));
+    carry_out(scope, entry, |entry| {
+        let _turn = turn(scope.engine, &connected.iqn);
+        let device = iscsi::bring_up(&connected, chap)?;
+        if access == Access::ReadOnly {
+            blocks::set_access(&device.name, access)?;
+        }
+        // Of a disk that others may write to meanwhile nothing is known beyond this connection.
+        entry.backing = FileId { device: blocks::number(&device.name)?, inode: entry.id };
+        entry.path = device.name;
+        if let Some(connected) = &mut entry.connected {
+            connected.map = device.map;
+        }
+        Ok(())
+    })
+    .map(drop)
+}
+
+/// Ways that were lost, or were not there before, are opened now.
+fn connect_again(engine: &Engine, device: &Entry, connected: &Connected, chap: Option<&Chap>) -> Result<(), NodeError> {
+    let _turn = turn(engine, &connected.iqn);
+    let found = iscsi::bring_up(connected, chap)?;
+    if found.name == device.path {
+        return iscsi::expect_live(connected, &device.path);
+    }
+    let message = format!("{} was the device of volume {}, which is {} by now", device.path, device.volume, found.name);
+    Err(NodeError::new(ErrorCode::Failed, message))
+}
+
+fn other(scope: &Scope<'_>) -> NodeError {
+    let message = format!("volume {} has a device already, of another disk or with another access", scope.volume);
+    NodeError::new(ErrorCode::AlreadyExists, message)
+}
+
+/// One disk is one volume's: two would have two owners of its paths.
+fn refuse_second(scope: &Scope<'_>, identity: &str) -> Result<(), NodeError> {
+    let second = scope.engine.read(|ledger| {
+        let same = |it: &&Entry| it.connected.as_ref().is_some_and(|connected| connected.identity == identity);
+        ledger.entries().find(same).map(|it| it.volume.clone())
+    });
+    second.map_or(Ok(()), |volume| {
+        let message = format!("the disk {identity} is connected here already, for volume {volume}");
+        Err(NodeError::new(ErrorCode::Busy, message))
+    })
+}
+
+fn turn(engine: &Engine, target: &str) -> Turn {
+    engine.turns.take(vec![VolumeKey::new(TARGETS, target)])
+}
+
+/// Whether the ledger says that a session was begun here.
+fn is_ours(engine: &Engine, iqn: &str, portal: std::net::SocketAddr) -> bool {
+    engine.read(|ledger| {
+        let mut ways = ledger.entries().filter_map(|it| it.connected.as_ref()).filter(|it| it.iqn == iqn);
+        ways.any(|it| it.ways.iter().any(|way| way.portal == portal && way.ours))
+    })
+}
+
+/// Whether anything of a connected device is there.
+pub(in crate::helper) fn is_there(connected: &Connected) -> bool {
+    iscsi::is_there(connected)
+}
+
+/// Takes a connected device away, and ends the sessions that are ours and nobody else's entry needs.
+pub(in crate::helper) fn take_down(engine: &Engine, entry: &Entry, connected: &Connected) -> Result<(), NodeError> {
+    let _turn = turn(engine, &connected.iqn);
+    if connected.formatting && iscsi::expect_live(connected, &entry.path).is_ok() {
+        beginning::wipe(&entry.path)?;
+    }
+    iscsi::take_down(connected)?;
+    for way in connected.ways.iter().filter(|way| way.ours) {
+        let needed = engine.read(|ledger| {
+            let mut others = ledger.entries().filter(|it| it.id != entry.id).filter_map(|it| it.connected.as_ref());
+            others.any(|it| it.uses(&connected.iqn, way.portal))
+        });
+        if !needed {
+            iscsi::log_out(&connected.iqn, way.portal)?;
+        }
+    }
+    Ok(())
+}
+
+/// Refuses work on a device that is not, at this moment, the disk that it was connected as.
+pub(in crate::helper) fn expect_live(device: &Entry) -> Result<(), NodeError> {
+    device.connected.as_ref().map_or(Ok(()), |connected| iscsi::expect_live(connected, &device.path))
+}
+
+/// Takes up the disk's present size.
+pub(in crate::helper) fn grow(device: &Entry, connected: &Connected) -> Result<(), NodeError> {
+    iscsi::expect_live(connected, &device.path)?;
+    iscsi::grow(connected)
+}
+
+/// The portals of a connected device, each with whether its way can be used now.
+pub(super) fn ways(connected: &Connected) -> Vec<(String, bool)> {
+    iscsi::ways(connected)
+}
