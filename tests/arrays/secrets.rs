@@ -151,6 +151,24 @@ async fn replication(life: &mut Life, volume: &str) {
     life.change(&format!("{REPLICATION}/DisableVolumeReplication"), source).await;
 }
 
+/// On nodes the secrets are the initiator's. Nothing is granted there, so each call is refused, and shows none of them.
+async fn nodes(life: &mut Life, volume: &str) {
+    let capability = json!({ "block": {}, "accessMode": { "mode": "SINGLE_NODE_WRITER" } });
+    let identity = "naa.6001405d1eba00000000000000000007";
+    let context = json!({ "lun": "0", "iqn": "iqn.2026-11.example:a", "portals": "192.0.2.1", "identity": identity });
+    for (name, path) in [("Stage", "stagingTargetPath"), ("Publish", "targetPath"), ("Expand", "volumePath")] {
+        let path_of_call = format!("csi.v1.Node/Node{name}Volume");
+        life.called.insert(name_of(&life.a.method(&path_of_call)));
+        let mut request = json!({ "volumeId": volume, "volumeCapability": capability });
+        request[path] = json!("/nowhere/at/all");
+        request["secrets"] = json!({ "chap-user": format!("{STEM}u"), "chap-secret": format!("{STEM}s") });
+        if name != "Expand" {
+            request["publishContext"] = context.clone();
+        }
+        Life::clean(life.a.try_ask(&path_of_call, &request, LONG).await).expect_err(name);
+    }
+}
+
 /// Logins and calls that fail otherwise: with words of the array, without any, and too late.
 async fn troubles(life: &mut Life, volume: &str) {
     let request = json!({ "volumeId": volume, "mutableParameters": { "iops-limit": "9" } });
@@ -195,6 +213,7 @@ async fn are_checked_by_the_array_and_show_nowhere() {
     groups(&mut life, &volume).await;
     replication(&mut life, &volume).await;
     troubles(&mut life, &volume).await;
+    nodes(&mut life, &volume).await;
     life.change(&format!("{CSI}/DeleteVolume"), json!({ "volumeId": volume })).await;
     check_all_called(&life).await;
 

@@ -76,6 +76,7 @@ impl Setup<'_> {
             files[2]
         );
         let options = Options::default().setting("url", &array.url()).grant(&grant).with_addons().log(self.log);
+        let options = options.backend("node-id = \"worker-1\"");
         // Connections may take long on a busy machine, and no line of the log may be missing.
         let options = options.limit("http-connect-time", "30s").limit("log-burst", "8MiB");
         let host = TestHost::start(Guest("array"), options).await;

@@ -14,7 +14,7 @@ use drivebay_sdk::{
 use crate::backend::Backend;
 
 /// The component.
-struct Array;
+pub(crate) struct Array;
 
 /// Does one call.
 fn call<T>(work: impl FnOnce(&Backend) -> Result<T>) -> Result<T> {
@@ -52,7 +52,10 @@ pub(crate) fn describe(url: &str) -> Description {
         manifest: StringMap::new(),
         features: features.map(|feature| feature.as_str().to_owned()).to_vec(),
         state_version: Array::state_version(),
-        wants: vec![Want::required(Grant::Http(url.to_owned()), "The array is driven over its REST interface.")],
+        wants: vec![
+            Want::required(Grant::Http(url.to_owned()), "The array is driven over its REST interface."),
+            Want::optional(Grant::Node, "Nodes connect and mount its disks; they need `attach` for iSCSI, too."),
+        ],
     }
 }
 
@@ -155,5 +158,6 @@ exported! {
 drivebay_sdk::export!(
     Array: identity, volumes, volume_listing, capacity, attachment, expansion, modification, snapshots,
     group_snapshots, snapshot_metadata, volume_groups, volume_group_membership, volume_group_listing, replication,
-    replication_destination, fencing, fence_clients, reclaim_space, key_rotation
+    replication_destination, fencing, fence_clients, reclaim_space, key_rotation, node, node_staging, node_expansion,
+    node_stats
 );

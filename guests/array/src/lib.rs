@@ -11,6 +11,7 @@ mod fencing;
 mod group;
 mod group_snapshot;
 mod keys;
+mod node;
 mod probe;
 mod refusal;
 mod replication;

@@ -18,6 +18,7 @@ use crate::blocks::Blocks;
 use crate::cipher::Cipher;
 use crate::faults::{Faults, Kind};
 use crate::keys::{KeyRecord, Keys};
+use crate::luns::Luns;
 use crate::model::{Group, GroupSnapshot, Host, Job, Provisioning, Session, Snapshot, Volume};
 use crate::options::Options;
 use crate::refusal::{Code, Refusal, Result, refuse};
@@ -40,6 +41,7 @@ pub(crate) struct Array {
     pub(crate) blocks: Blocks,
     pub(crate) keys: Keys,
     pub(crate) faults: Faults,
+    pub(crate) luns: Option<Luns>,
     pub(crate) peer: Mutex<Option<Peer>>,
     /// Wakes the replication.
     pub(crate) stir: Notify,
@@ -66,6 +68,7 @@ impl Array {
             store: Store::open(&inside("catalogue.db")).context("catalogue.db")?,
             blocks: Blocks::open(inside("blocks"))?,
             peer: Mutex::new(options.peer()),
+            luns: options.luns(),
             options,
             serial,
             keys,
@@ -78,6 +81,7 @@ impl Array {
         });
         array.register_hosts()?;
         array.sweep()?;
+        array.present()?;
         Ok(array)
     }
 
@@ -128,7 +132,22 @@ impl Array {
 
     /// The cipher of an object's blocks.
     pub(crate) fn cipher(&self, key: &KeyRecord) -> Result<Cipher> {
-        Ok(Cipher::new(self.keys.blocks(key)?))
+        Ok(if self.luns.is_some() { Cipher::none() } else { Cipher::new(self.keys.blocks(key)?) })
+    }
+
+    /// Presents volumes to initiators as they are exported now, and not where a fence is.
+    pub(crate) fn present(&self) -> Result<()> {
+        let Some(luns) = &self.luns else { return Ok(()) };
+        let (volumes, hosts) = self.store.change(|change| {
+            let mut hosts = Vec::new();
+            for host in change.all::<Host>()? {
+                if Self::check_not_fenced(change, &host).is_ok() {
+                    hosts.push(host);
+                }
+            }
+            Ok((change.all::<Volume>()?, hosts))
+        })?;
+        luns.present(&volumes, &hosts, |id| self.blocks.path(id))
     }
 
     /// Bytes of the pool that are taken: all of a thick volume, what is written of everything else.

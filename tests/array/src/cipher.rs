@@ -15,26 +15,35 @@ pub(crate) const BLOCK: usize = 4_096;
 
 /// The cipher of one volume.
 pub(crate) struct Cipher {
-    xts: Xts128<Aes256>,
+    /// None: blocks stand on the disk as they are.
+    xts: Option<Xts128<Aes256>>,
 }
 
 impl Cipher {
     /// With the key of the volume's blocks.
     pub(crate) fn new(key: [u8; BLOCKS]) -> Self {
         let (data, tweak) = Array::<u8, U64>(key).split::<U32>();
-        Self { xts: Xts128::new(Aes256::new(&data), Aes256::new(&tweak)) }
+        Self { xts: Some(Xts128::new(Aes256::new(&data), Aes256::new(&tweak))) }
+    }
+
+    /// Without any: somebody else reads the files.
+    pub(crate) const fn none() -> Self {
+        Self { xts: None }
     }
 
     /// Turns whole blocks, the first of which has this number, into what stands on the disk.
     pub(crate) fn lock(&self, blocks: &mut [u8], first: u64) {
-        self.xts.encrypt_area(blocks, BLOCK, u128::from(first), get_tweak_default);
+        if let Some(xts) = &self.xts {
+            xts.encrypt_area(blocks, BLOCK, u128::from(first), get_tweak_default);
+        }
     }
 
     /// The way back.
     pub(crate) fn unlock(&self, blocks: &mut [u8], first: u64) {
+        let Some(xts) = &self.xts else { return };
         for (number, block) in (u128::from(first)..).zip(blocks.chunks_mut(BLOCK)) {
             if !is_hole(block) {
-                self.xts.decrypt_sector(block, get_tweak_default(number));
+                xts.decrypt_sector(block, get_tweak_default(number));
             }
         }
     }

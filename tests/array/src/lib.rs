@@ -12,6 +12,7 @@ mod cipher;
 pub mod client;
 mod faults;
 mod keys;
+mod luns;
 mod model;
 mod ops;
 mod options;

@@ -5,8 +5,10 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::sync::Mutex;
 use std::time::Duration;
 
+use crate::luns::Luns;
 use crate::model::Host;
 use crate::replica::Peer;
 
@@ -48,6 +50,19 @@ pub struct Options {
     /// A host that volumes can be exported to, with its addresses.
     #[arg(long = "host", value_name = "NAME[=IP,IP]", value_parser = parse_host)]
     pub(crate) hosts: Vec<Host>,
+    /// Presents exported volumes as disks of this iSCSI target, in the kernel of this machine; their blocks are not encrypted
+    /// then. Needs root, --portal and --chap.
+    #[arg(long, value_name = "NAME", requires_all = ["portals", "chap"])]
+    pub iqn: Option<String>,
+    /// Where the target is served, as ADDRESS:PORT.
+    #[arg(long = "portal", value_name = "ADDRESS")]
+    pub portals: Vec<SocketAddr>,
+    /// With what initiators prove themselves.
+    #[arg(long, value_name = "NAME:SECRET")]
+    pub chap: Option<Account>,
+    /// The initiator of a host.
+    #[arg(long = "initiator", value_name = "HOST=NAME", value_parser = parse_initiator)]
+    pub(crate) initiators: Vec<(String, String)>,
     /// Bytes of the pool.
     #[arg(long, value_name = "BYTES", default_value_t = 1 << 40)]
     pub capacity: u64,
@@ -104,6 +119,14 @@ impl FromStr for Account {
 }
 
 impl Options {
+    /// The target that volumes are presented by, if one was named.
+    pub(crate) fn luns(&self) -> Option<Luns> {
+        let (iqn, chap) = self.iqn.clone().zip(self.chap.clone())?;
+        let initiators = self.initiators.iter().cloned().collect();
+        let chap = (chap.user, chap.password);
+        Some(Luns { iqn, portals: self.portals.clone(), chap, initiators, turn: Mutex::default() })
+    }
+
     /// The other array, if one was named.
     pub(crate) fn peer(&self) -> Option<Peer> {
         match (&self.peer, &self.peer_ca) {
@@ -119,6 +142,11 @@ fn parse_host(text: &str) -> Result<Host, String> {
         addresses.split(',').filter(|address| !address.is_empty()).map(str::parse).collect();
     let addresses = addresses.map_err(|error| format!("{text}: {error}"))?;
     Ok(Host { id: name.to_owned(), addresses })
+}
+
+fn parse_initiator(text: &str) -> Result<(String, String), String> {
+    let pair = text.split_once('=').ok_or_else(|| "write it as HOST=NAME".to_owned())?;
+    Ok((pair.0.to_owned(), pair.1.to_owned()))
 }
 
 fn parse_seconds(text: &str) -> Result<Duration, String> {

@@ -67,6 +67,14 @@ pub(crate) struct ExportWish {
     pub(crate) label: String,
 }
 
+/// How a volume is reached as a disk.
+#[derive(Clone, Debug, Deserialize)]
+pub(crate) struct Disk {
+    pub(crate) iqn: String,
+    pub(crate) portals: Vec<String>,
+    pub(crate) identity: String,
+}
+
 /// The state of a volume's key.
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Key {

@@ -8,8 +8,9 @@ use drivebay_sdk::types::{AccessMode, StringMap};
 use drivebay_sdk::{Error, Reason, Result};
 
 use super::{objection, path_of};
-use crate::array::{Answer, Array, Export, ExportWish, Volume, escape};
+use crate::array::{Answer, Array, Disk, Export, ExportWish, Volume, escape};
 use crate::backend::Backend;
+use crate::node;
 use crate::refusal::answered;
 
 /// The mark of an export that is the one writer.
@@ -31,7 +32,17 @@ impl Backend {
         }
         let attached = answered(array.attach(&volume.id, &request.node_id, &wish))?;
         let lun = export_of(&attached, &request.node_id).map_or(0, |export| export.lun);
-        Ok(vec![("lun".to_owned(), lun.to_string()), ("target".to_owned(), format!("{}/data", path_of(&volume.id)))])
+        let pair = |key: &str, value: String| (key.to_owned(), value);
+        let mut context = vec![pair("lun", lun.to_string()), pair("target", format!("{}/data", path_of(&volume.id)))];
+        let disk: Option<Disk> = answered(array.get(&format!("{}/disk", path_of(&volume.id))))?;
+        if let Some(disk) = disk {
+            let new = volume.wish.source.is_none();
+            context.push(pair(node::IQN, disk.iqn));
+            context.push(pair(node::PORTALS, disk.portals.join(",")));
+            context.push(pair(node::IDENTITY, disk.identity));
+            context.push(pair(node::NEW, new.to_string()));
+        }
+        Ok(context)
     }
 
     /// `attachment.unpublish-volume`.

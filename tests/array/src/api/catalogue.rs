@@ -80,6 +80,14 @@ pub(super) async fn pool(State(array): Own, _: Caller) -> Json<Value> {
     Ok(Shown(json!({ "capacity": array.options.capacity, "free": free })))
 }
 
+/// How hosts reach a volume as a disk, and by what it is known; nothing where none are presented.
+pub(super) async fn disk(State(array): Own, _: Caller, Path(id): Path<String>) -> Json<Value> {
+    let volume = run(&array, move |array| array.volume(&id)).await?;
+    let Some(luns) = &array.luns else { return Ok(Shown(Value::Null)) };
+    let portals: Vec<String> = luns.portals.iter().map(ToString::to_string).collect();
+    Ok(Shown(json!({ "iqn": luns.iqn, "portals": portals, "identity": crate::luns::identity(&volume.id) })))
+}
+
 pub(super) async fn volumes(State(array): Own, _: Caller, Query(page): Query<Page>) -> Json<Entries<Volume>> {
     list(&array, page).await
 }

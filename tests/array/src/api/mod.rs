@@ -145,6 +145,7 @@ pub(crate) fn router(array: Arc<Array>) -> Router {
         .route("/v1/system", get(catalogue::system))
         .route("/v1/session", post(catalogue::log_in).delete(catalogue::log_out))
         .route("/v1/pool", get(catalogue::pool))
+        .route("/v1/volumes/{id}/disk", get(catalogue::disk))
         .route("/v1/volumes", get(catalogue::volumes).post(catalogue::create_volume))
         .route(
             "/v1/volumes/{id}",

@@ -44,6 +44,12 @@ impl Array {
 
     /// Gives a host access to a volume. The same again is success.
     pub(crate) fn export(&self, id: &str, host: &str, wish: &ExportWish) -> Result<Volume> {
+        let volume = self.note_export(id, host, wish)?;
+        self.present()?;
+        Ok(volume)
+    }
+
+    fn note_export(&self, id: &str, host: &str, wish: &ExportWish) -> Result<Volume> {
         self.store.change(|change| {
             let mut volume: Volume = change.need(id)?;
             let known: Host = change.need(host)?;
@@ -85,7 +91,8 @@ impl Array {
             let before = volume.exports.len();
             volume.exports.retain(|export| host.is_some_and(|host| export.host != host));
             if volume.exports.len() == before { Ok(()) } else { change.put(&volume) }
-        })
+        })?;
+        self.present()
     }
 
     fn exports_of(change: &Change<'_>, host: &str) -> Result<Vec<(String, Export)>> {
@@ -104,7 +111,8 @@ impl Array {
                 if shut { change.put(&fence)? } else { change.remove::<Fence>(&fence.id)? }
             }
             Ok(())
-        })
+        })?;
+        self.present()
     }
 
     /// Refuses a host that a fence shuts out.

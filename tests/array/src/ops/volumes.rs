@@ -105,7 +105,7 @@ impl Array {
     pub(crate) fn change_volume(&self, id: &str, wanted: &VolumeChange) -> Result<Volume> {
         let guard = self.guard(id);
         let _alone = guard.write().map_err(|error| Refusal::internal("a lock", error))?;
-        self.store.change(|change| {
+        let changed = self.store.change(|change| {
             let mut volume: Volume = change.need(id)?;
             let before = volume.clone();
             if volume.state != State::Ready {
@@ -133,7 +133,11 @@ impl Array {
             self.blocks.grow(id, volume.bytes)?;
             change.put(&volume)?;
             Ok(volume)
-        })
+        })?;
+        if let Some(luns) = &self.luns {
+            luns.grew(id)?;
+        }
+        Ok(changed)
     }
 
     /// Takes a volume away. It must be used by nobody.
