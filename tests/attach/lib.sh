@@ -17,7 +17,9 @@ step() {
   since=$now
 }
 
+# To standard error, because some of what calls it is written down.
 fail() {
+  exec >&2
   echo "FAILED: $*"
   echo "--- the last answer"; cat "$answer" 2>/dev/null || true
   echo "--- the host's log"; tail -30 "$log" 2>/dev/null || true

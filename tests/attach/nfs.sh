@@ -140,6 +140,21 @@ refuses "not among those allowed" Node/NodePublishVolume "$(publish_request x d 
 ! mounted /pods/d/mount && [[ ! -e /pods/d/mount ]] || fail "something is left of a refused call"
 step "a foreign export, no directory, no grant, an option: refused, nothing left"
 
+# What a workload has mapped and changed is on the server when the volume is unpublished, while another mount of the
+# export keeps the kernel's cache of it.
+does Node/NodePublishVolume "$(publish_request "$one" m 10.1.0.1 /pool "$one")"
+python3 - /pods/m/mount/mapped <<'PYTHON'
+import mmap, sys
+with open(sys.argv[1], "wb") as file:
+    file.truncate(1 << 20)
+with open(sys.argv[1], "r+b") as file:
+    with mmap.mmap(file.fileno(), 0) as pages:
+        pages[:] = b"m" * len(pages)
+PYTHON
+unpublish "$one" m
+[[ $(tr -d m <"/srv/pool/$one/mapped" | wc -c) = 0 && $(stat -c %s "/srv/pool/$one/mapped") = 1048576 ]] || fail "mapped pages are not on the server"
+step "mapped pages: on the server when unpublished"
+
 # What is published outlasts host and helper, and the next host knows it.
 kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
 wait "$host" 2>/dev/null || true
@@ -185,6 +200,22 @@ serve "${on_node[@]}"
 cmp /pods/a/mount/file "/srv/pool/$one/file" || fail "other bytes are read after the server is back"
 step "killed while mounting from a hung server: nothing is left; the server is back, and so are the bytes"
 
+# A controller whose export is not mounted does not say that a volume is gone.
+kill -TERM "$host"
+wait "$host" || true
+umount /share
+serve "${on_node[@]}"
+for asked in Delete ControllerGet; do
+  refuses "mount the export" "Controller/${asked}Volume" "{ \"volume_id\": \"$one\" }"
+done
+refuses "mount the export" Controller/CreateVolume "{ \"name\": \"three\", \"volume_capabilities\": [$capability] }"
+kill -TERM "$host"
+wait "$host" || true
+"${on_node[@]}" mount.nfs 10.2.0.1:/srv/pool /share -o vers=3,nolock,soft
+[[ -d /share/$one ]] || fail "a volume was deleted"
+serve "${on_node[@]}"
+step "an export that is not mounted: nothing is deleted, and nothing said to be"
+
 unpublish "$one" a
 unpublish "$two" c
 [[ $(grep -cE ' nfs4? ' /proc/self/mounts) = 1 ]] || fail "a mount is left"
@@ -195,8 +226,35 @@ for volume in "$one" "$two"; do
 done
 [[ ! -e /srv/pool/$one && $(cat "/srv/pool/archived-$two/file") = two ]] || fail "not deleted as the class says"
 does Controller/ListVolumes '{}'
-! grep -q volume_id "$answer" || fail "a deleted volume is listed"
+! grep -q volumeId "$answer" || fail "a deleted volume is listed"
+step "taken back, deleted, archived"
+
+# The clients of the CSI project, and the suite for what they leave out.
+sanity="$(dirname "$(realpath "$0")")/../../target/sanity-bin/csi-sanity"
+mkdir -p /pods/sanity
+"${on_node[@]}" "$sanity" -csi.endpoint "unix://$socket" -csi.mountdir /pods/sanity/mount -csi.stagingdir /pods/sanity/staging \
+  -csi.testvolumesize 67108864 -csi.testvolumeexpandsize 134217728 -ginkgo.no-color >"$answer" 2>&1 || fail "csi-sanity is not content"
+grep -E '^Ran |Passed' "$answer"
+step "csi-sanity"
+mkdir /pods/conform
+cat >/run/with.toml <<'WITH'
+deadline = "20s"
+parallel = 1
+[capabilities]
+access = "mount"
+multi_node = "mount"
+[directories]
+work = "/pods/conform"
+WITH
+"$program" conform --csi "unix://$socket" --with /run/with.toml >"$answer" 2>/run/progress || {
+  grep -A9 -E '^(FAIL|BLOCKED)' "$answer" || true
+  tail -1 "$answer"
+  echo >"$answer"
+  fail "the suite is not content"
+}
+! grep -A9 '^differs' "$answer" || fail "where the specifications are silent our own backends do as we have decided"
+tail -1 "$answer"
+step "conform"
 kill -TERM "$host"
 wait "$host" || fail "the host did not end well"
-step "taken back, deleted, archived"
 echo "all of it: $SECONDS s"

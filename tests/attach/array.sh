@@ -1,0 +1,126 @@
+#!/usr/bin/env bash
+# On a kernel of `machine`: guests/array whole, with the array of tests/array, which presents its volumes as disks of an
+# iSCSI target with two portals. A workload's bytes go through clone, snapshot and growth.
+# Usage: array.sh PROGRAM COMPONENT
+program=$1
+component=$2
+config=/run/drivebay.toml
+here=$(dirname "$(realpath "$0")")
+. "$here/lib.sh"
+
+target=iqn.2026-11.dev.drivebay:array
+initiator=iqn.2026-11.dev.drivebay:worker-1
+secret=correct-horse-1
+modprobe -a loop iscsi_tcp sd_mod dm-multipath dm-service-time target_core_mod target_core_iblock iscsi_target_mod
+mount -t configfs configfs /sys/kernel/config
+mkdir -p /var/target /sys/kernel/config/target/iscsi /pods /run/drivebay /run/lock/iscsi /run/udev /etc/iscsi /root/array
+for way in 1 2; do ip addr add "10.0.0.$way/32" dev lo; done
+echo "InitiatorName=$initiator" >/etc/iscsi/initiatorname.iscsi
+/lib/systemd/systemd-udevd --daemon
+udevadm trigger -s block
+udevadm settle -t 20
+iscsid
+printf 'defaults {\n  user_friendly_names no\n  polling_interval 1\n}\n' >/etc/multipath.conf
+multipathd
+"${program%/*}/drivebay-array" --data /root/array --user demo:demo-password --host worker-1=192.0.2.11 \
+  --iqn "$target" --portal 10.0.0.1:3260 --portal 10.0.0.2:3260 --chap "alice:$secret" --initiator "worker-1=$initiator" \
+  >/run/array.log 2>&1 &
+array=$!
+until_true 20 grep -q '^listening on' /run/array.log
+cat >"$config" <<CONFIG
+[host]
+state = "/root/state"
+targets = ["/pods"]
+[[backend]]
+name = "array"
+component = "$component"
+csi = "unix://$socket"
+addons = "unix:///run/drivebay/addons.sock"
+node-id = "worker-1"
+settings = { url = "https://127.0.0.1:8443" }
+[backend.grants]
+http = [{ origin = "https://127.0.0.1:8443", login = ["/v1/session"], ca = "/root/array/ca.pem", certificate = "/root/array/client.pem", key = "/root/array/client-key.pem" }]
+node = true
+attach = [{ protocol = "iscsi", portals = ["10.0.0.0/24:3260"], iqn = "$target" }]
+[backend.limits]
+calls = 4
+[backend.drain]
+time = "3s"
+CONFIG
+serve
+step "an array with a target of two portals; the host serves"
+
+login='"secrets": { "user": "demo", "password": "demo-password" }'
+capability='{ "mount": { "fs_type": "ext4" }, "access_mode": { "mode": "SINGLE_NODE_WRITER" } }'
+field() { { grep -o "\"$1\": *\"[^\"]*\"" "$answer" || fail "the answer has no $1"; } | head -1 | cut -d'"' -f4; }
+# Arguments: name, more of the request.
+create() {
+  does Controller/CreateVolume "{ \"name\": \"$1\", $login, \"capacity_range\": { \"required_bytes\": 67108864 },
+    \"volume_capabilities\": [$capability] ${2:-} }"
+  field volumeId
+}
+# Attaches, stages and publishes at a name. Arguments: volume, name.
+use() {
+  local context
+  does Controller/ControllerPublishVolume "{ \"volume_id\": \"$1\", \"node_id\": \"worker-1\", $login, \"volume_capability\": $capability }"
+  context=$(sed -n '/"publishContext"/,/}/p' "$answer" | tr -d '\n' | sed 's/.*"publishContext": *//; s/}.*/}/')
+  mkdir -p "/pods/$2/staged"
+  does Node/NodeStageVolume "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$2/staged\", \"volume_capability\": $capability,
+    \"secrets\": { \"chap-user\": \"alice\", \"chap-secret\": \"$secret\" }, \"publish_context\": $context }"
+  does Node/NodePublishVolume "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$2/staged\",
+    \"target_path\": \"/pods/$2/mount\", \"volume_capability\": $capability, \"publish_context\": $context }"
+}
+unuse() {
+  does Node/NodeUnpublishVolume "{ \"volume_id\": \"$1\", \"target_path\": \"/pods/$2/mount\" }"
+  does Node/NodeUnstageVolume "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$2/staged\" }"
+  does Controller/ControllerUnpublishVolume "{ \"volume_id\": \"$1\", \"node_id\": \"worker-1\", $login }"
+}
+sum() { sha256sum <"/pods/$1/mount/file"; }
+# A copy is there when the array says so. Arguments: those of `create`.
+created() {
+  until call Controller/CreateVolume "{ \"name\": \"$1\", $login, \"capacity_range\": { \"required_bytes\": 67108864 },
+    \"volume_capabilities\": [$capability] ${2:-} }"; do
+    grep -q UNAVAILABLE "$answer" || grep -qi unavailable "$answer" || fail "a copy was refused"
+    ((SECONDS < 150)) || fail "a copy is never there"
+  done
+  field volumeId
+}
+
+one=$(create one)
+use "$one" one
+dd if=/dev/urandom of=/pods/one/mount/file bs=1M count=8 conv=fsync status=none
+sync -f /pods/one/mount
+first=$(sum one)
+step "a new volume: attached, staged over two paths, written"
+
+does Controller/CreateSnapshot "{ \"source_volume_id\": \"$one\", \"name\": \"cut\", $login }"
+cut=$(field snapshotId)
+dd if=/dev/urandom of=/pods/one/mount/file bs=1M count=8 conv=fsync status=none
+sync -f /pods/one/mount
+second=$(sum one)
+restored=$(created restored ", \"volume_content_source\": { \"snapshot\": { \"snapshot_id\": \"$cut\" } }")
+clone=$(created clone ", \"volume_content_source\": { \"volume\": { \"volume_id\": \"$one\" } }")
+use "$restored" restored
+use "$clone" clone
+[[ $(sum restored) = "$first" && $(sum clone) = "$second" && $(sum one) = "$second" && $first != "$second" ]] || fail "other bytes are read"
+echo clone >/pods/clone/mount/own
+[[ ! -e /pods/one/mount/own ]] || fail "a clone writes to its original"
+step "a snapshot restored, a clone: their bytes at their moments, each on a disk of its own"
+
+does Controller/ControllerExpandVolume "{ \"volume_id\": \"$one\", $login, \"capacity_range\": { \"required_bytes\": 134217728 } }"
+does Node/NodeExpandVolume "{ \"volume_id\": \"$one\", \"volume_path\": \"/pods/one/mount\", \"capacity_range\": { \"required_bytes\": 134217728 } }"
+(($(stat -f -c %b /pods/one/mount) * $(stat -f -c %S /pods/one/mount) > 100000000)) || fail "the file system has not grown"
+[[ $(sum one) = "$second" ]] || fail "other bytes are read"
+step "grown while a workload uses it"
+
+for pair in "$clone clone" "$restored restored" "$one one"; do unuse $pair; done
+[[ -z $(find /sys/class/iscsi_session -mindepth 1) && -z $(find /sys/block -name 'sd*') ]] || fail "a session or disk is left"
+! grep -q -e "$secret" -e demo-password "$log" /run/array.log || fail "a log holds a secret"
+for volume in "$clone" "$restored"; do does Controller/DeleteVolume "{ \"volume_id\": \"$volume\", $login }"; done
+use "$one" again
+[[ $(sum again) = "$second" ]] || fail "other bytes are read"
+unuse "$one" again
+kill -TERM "$host" "$array"
+wait "$host" || fail "the host did not end well"
+step "taken back; attached once more: the same bytes"
+echo "all of it: $SECONDS s"
