@@ -6,7 +6,7 @@ mod usage;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
 use drivebay_proto::pb::csi::v1::{self, volume_capability as capability};
 use tonic::transport::{Channel, Endpoint};
@@ -14,7 +14,9 @@ use tonic::transport::{Channel, Endpoint};
 use self::usage::Usage;
 
 const LANES: usize = 20;
-const ROUND: Duration = Duration::from_secs(2);
+pub(crate) const ROUND: Duration = Duration::from_secs(2);
+/// Between two calls of a client that is not in a hurry.
+const PAUSE: Duration = Duration::from_millis(5);
 
 /// What a round showed. All but the rate is for a call.
 #[derive(Debug, Clone, Copy)]
@@ -78,6 +80,25 @@ impl Clients {
         self.round(async |client, n| client.create_volume(create(n)).await.map(drop)).await
     }
 
+    /// A round of `CreateVolume` calls whose guests compute.
+    pub(crate) async fn computes(&self, rounds: u64) -> Result<Round> {
+        self.round(async |client, n| client.create_volume(create_after(rounds, n)).await.map(drop)).await
+    }
+
+    /// Milliseconds that calls out of facts take on a connection of their own, one after the other, until `end`; sorted.
+    pub(crate) async fn waits(&self, end: Instant) -> Result<Vec<f64>> {
+        let mut client = self.0.first().context("there is a client")?.clone();
+        let mut all = Vec::new();
+        while Instant::now() < end {
+            let begin = Instant::now();
+            client.controller_get_capabilities(v1::ControllerGetCapabilitiesRequest {}).await?;
+            all.push(begin.elapsed().as_secs_f64() * 1e3);
+            tokio::time::sleep(PAUSE).await;
+        }
+        all.sort_by(f64::total_cmp);
+        Ok(all)
+    }
+
     /// A round of `ControllerGetCapabilities` calls.
     pub(crate) async fn capabilities(&self) -> Result<Round> {
         let request = || v1::ControllerGetCapabilitiesRequest {};
@@ -114,6 +135,13 @@ impl Clients {
             faults: count(used.faults)?,
         })
     }
+}
+
+/// A request to a backend that computes before it answers.
+pub(crate) fn create_after(rounds: u64, n: usize) -> v1::CreateVolumeRequest {
+    let mut request = create(n);
+    request.parameters.insert("rounds".to_owned(), rounds.to_string());
+    request
 }
 
 /// A request as the provisioner sends it.

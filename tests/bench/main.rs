@@ -6,6 +6,7 @@
 #![allow(clippy::print_stdout, clippy::indexing_slicing, reason = "a benchmark's figures go to standard output")]
 
 mod built_in;
+mod crowd;
 mod load;
 mod native;
 mod older;
@@ -53,6 +54,9 @@ fn main() -> Result<ExitCode> {
 async fn run(work: &Path, fresh: &Host, reuse: &Host) -> Result<()> {
     // `cargo bench -- only fresh`: nothing else runs, for a profiler to look at.
     let words: Vec<String> = std::env::args().collect();
+    if words.iter().any(|word| word == "crowd") {
+        return crowded(work, fresh).await;
+    }
     if let Some(at) = words.iter().position(|word| word == "only") {
         let name = words.get(at + 1).map_or("native", String::as_str);
         let shape = if words.iter().any(|word| word == "shared") { Shape::Shared } else { Shape::Spread };
@@ -65,7 +69,16 @@ async fn run(work: &Path, fresh: &Host, reuse: &Host) -> Result<()> {
     println!("20 calls at once on one connection, as a sidecar with its workers:");
     compare(work, Shape::Shared).await?;
     println!("20 connections, one call at a time on each:");
-    compare(work, Shape::Spread).await
+    compare(work, Shape::Spread).await?;
+    crowded(work, fresh).await
+}
+
+async fn crowded(work: &Path, fresh: &Host) -> Result<()> {
+    println!("20 calls at once on one connection, each of which computes for a millisecond:");
+    let socket = socket(work, "fresh");
+    // Before the crowd: the thread with the least to do takes a connection.
+    let others = crowd::others(&socket).await?;
+    crowd::measure(fresh, &load::Clients::connect(&socket, Shape::Shared).await?, &others).await
 }
 
 fn socket(work: &Path, name: &str) -> PathBuf {

@@ -34,9 +34,18 @@ impl Identity for Echo {
     }
 }
 
+/// What a backend may have to work out: about a nanosecond a round.
+fn compute(rounds: u64) {
+    let sum = (0..rounds).fold(0_u64, |sum, round| std::hint::black_box(sum.rotate_left(5) ^ round));
+    std::hint::black_box(sum);
+}
+
 impl Volumes for Echo {
     fn create_volume(request: CreateVolumeRequest) -> Result<Volume> {
         let size = request.capacity_range.and_then(|range| range.required_bytes).unwrap_or(1 << 30);
+        if let Some((_, rounds)) = request.parameters.iter().find(|(key, _)| key == "rounds") {
+            compute(rounds.parse().unwrap_or_default());
+        }
         let mut volume = Volume::new(format!("id-{}", request.name), size);
         volume.volume_context = request.parameters;
         if let Some((_, asked)) = volume.volume_context.iter_mut().find(|(key, _)| key == "version") {

@@ -17,6 +17,9 @@ pub(crate) const TICK: Duration = Duration::from_millis(1);
 static AT_WORK: AtomicUsize = AtomicUsize::new(0);
 /// Whether the clock stands still, and wants to be woken by the first guest that takes a thread.
 static STANDS: AtomicBool = AtomicBool::new(false);
+/// Whether a guest has taken a thread since the clock last looked: where one call follows the other, waking the clock for
+/// each of them costs more than a tick in vain.
+static CAME: AtomicBool = AtomicBool::new(false);
 /// How often it has ticked.
 #[cfg(test)]
 static TICKS: AtomicUsize = AtomicUsize::new(0);
@@ -48,7 +51,11 @@ pub(super) struct AtWork(());
 impl AtWork {
     /// Starts the clock if it stands still.
     pub(super) fn begin() -> Self {
-        if AT_WORK.fetch_add(1, Ordering::SeqCst) == 0
+        AT_WORK.fetch_add(1, Ordering::SeqCst);
+        if !CAME.load(Ordering::Relaxed) {
+            CAME.store(true, Ordering::Relaxed);
+        }
+        if STANDS.load(Ordering::SeqCst)
             && STANDS.swap(false, Ordering::SeqCst)
             && let Some(clock) = CLOCK.get()
         {
@@ -94,7 +101,7 @@ fn wait() {
     loop {
         // Looked at after it is said: either side sees the other. What wakes it too early makes a tick that is too early.
         STANDS.store(true, Ordering::SeqCst);
-        if AT_WORK.load(Ordering::SeqCst) > 0 {
+        if AT_WORK.load(Ordering::SeqCst) > 0 || CAME.swap(false, Ordering::Relaxed) {
             break;
         }
         thread::park();

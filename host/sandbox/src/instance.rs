@@ -10,7 +10,7 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 use super::context::CallContext;
 use super::epoch;
 use super::fault::{Fault, FaultKind};
-use super::lane::Lane;
+use super::lane::{self, Lane};
 use super::meter::{FREE, Meter, Metered};
 use super::store::HostState;
 use super::surroundings::Surroundings;
@@ -61,7 +61,8 @@ impl Program {
         set_limits(&mut store, around, &meter);
         let made = {
             let making = std::pin::pin!(self.pre.instantiate_async(&mut store));
-            tokio::time::timeout_at(call.ends, Metered::new(Arc::clone(&meter), making)).await
+            let making = Metered::new(Arc::clone(&meter), making);
+            tokio::time::timeout_at(call.ends, in_turn(&meter, &around.lane, making)).await
         };
         let instance = match made {
             Ok(made) => made.map_err(|e| Fault::of(&e))?,
@@ -98,13 +99,15 @@ impl Live {
         let ended = around.ending.notified();
         let done = {
             let work = std::pin::pin!(work(&mut self.store, &self.instance));
+            let work = in_turn(&self.meter, &around.lane, Metered::new(Arc::clone(&self.meter), work));
             tokio::select! {
                 biased;
-                done = tokio::time::timeout_at(ends, Metered::new(Arc::clone(&self.meter), work)) => Some(done),
+                done = tokio::time::timeout_at(ends, work) => Some(done),
                 () = ended => None,
             }
         };
         self.store.data_mut().leave();
+        around.lane.note(self.meter.since_told());
         match done {
             Some(Ok(Ok(value))) => Ok(Ok(value)),
             Some(Ok(Err(GuestEnd::Other(error)))) => Ok(Err(error)),
@@ -150,6 +153,14 @@ fn set_limits(store: &mut Store<HostState>, around: &Arc<Surroundings>, meter: &
             _ => UpdateDeadline::YieldCustom(1, Box::pin(turn(Arc::clone(&meter), Arc::clone(&lane)))),
         })
     });
+}
+
+/// Work in a guest. It takes turns from the beginning where the call began on the lane, because its backend's calls are long.
+async fn in_turn<F: Future>(meter: &Meter, lane: &Arc<Lane>, work: F) -> F::Output {
+    if lane.is_wanted() && lane::is_here() {
+        meter.place().turn(lane).await;
+    }
+    work.await
 }
 
 /// The next turn of a guest that computes for long, on its lane.

@@ -3,11 +3,13 @@
 //! A call begins on the thread that read it from the socket. Most end there. One that comes to a point where it may
 //! have to wait for a disk, or that has computed for some milliseconds, is moved with everything it holds to a thread
 //! of its backend (its lane) and stays there until it ends. So a hung file system delays nobody but the calls that use
-//! it, and the threads that serve sockets always come back soon.
+//! it, and the threads that serve sockets always come back soon. A backend whose calls take half a millisecond and more
+//! begins them here, so that those of one connection use several processors.
 //!
 //! A lane has no bound of its own: a call on it holds a place in the backend's budget, and no call is on two threads.
 
 mod movable;
+mod pace;
 mod processors;
 mod thread;
 
@@ -27,6 +29,8 @@ use tokio::task::JoinHandle;
 
 use drivebay_admission::Budget;
 
+use self::pace::Pace;
+
 /// The most calls that a configuration can allow.
 const MOST_CALLS: usize = 1000;
 /// How long a thread that has nothing to do is kept.
@@ -42,6 +46,7 @@ pub struct Lane {
     threads: Option<Runtime>,
     /// Calls of this backend that may compute for long at the same time.
     long: Arc<Semaphore>,
+    pace: Pace,
 }
 
 impl fmt::Debug for Lane {
@@ -61,7 +66,7 @@ impl Lane {
             // It opens nothing and starts nothing yet, so that nothing can fail.
             .inspect_err(|error| tracing::error!(backend, %error, "calls wait on threads of all backends"));
         let long = Arc::new(Semaphore::new(all_but_one()));
-        Arc::new(Self { backend: backend.to_owned(), threads: threads.ok(), long })
+        Arc::new(Self { backend: backend.to_owned(), threads: threads.ok(), long, pace: Pace::default() })
     }
 
     /// Resolves on a thread of this lane: the caller's work is moved there, unless it is there already.
@@ -76,9 +81,15 @@ impl Lane {
         }
     }
 
-    /// Whether calls of this backend wait for each other to compute: another one had better begin on the lane.
-    fn is_crowded(&self) -> bool {
-        self.long.available_permits() == 0
+    /// A guest of this backend has computed for so long in a call.
+    pub(crate) fn note(&self, took: Duration) {
+        self.pace.note(took);
+    }
+
+    /// Whether another call of this backend had better begin on the lane: its calls wait for each other to compute, or are
+    /// long for a thread that serves others, too.
+    pub(crate) fn is_wanted(&self) -> bool {
+        self.long.available_permits() == 0 || self.pace.is_slow()
     }
 
     /// Runs work on a thread of the lane, to its end. Timers and connections stay with the runtime that serves.

@@ -25,10 +25,10 @@ impl<T> fmt::Debug for Movable<T> {
 }
 
 impl<T: Send + 'static> Movable<T> {
-    /// Work that begins here; on its lane where others of its backend compute for long already.
+    /// Work that begins here; on its lane where others of its backend compute for long.
     pub fn new(lane: &Arc<Lane>, work: impl Future<Output = T> + Send + 'static) -> Self {
         let work = Box::pin(work);
-        Self(if lane.is_crowded() { Stage::OnLane(lane.run(work)) } else { Stage::Here(work) })
+        Self(if lane.is_wanted() { Stage::OnLane(lane.run(work)) } else { Stage::Here(work) })
     }
 }
 

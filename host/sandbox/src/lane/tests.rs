@@ -39,6 +39,17 @@ async fn work_that_never_wishes_ends_where_it_began() {
 }
 
 #[tokio::test]
+async fn calls_of_a_slow_backend_begin_on_its_lane() {
+    let lane = Lane::new("b");
+    for _ in 0..20 {
+        lane.note(Duration::from_millis(1));
+    }
+    let work = Movable::new(&lane, async { here() });
+    assert!(!work.is_here());
+    assert_ne!(work.await, here());
+}
+
+#[tokio::test]
 async fn what_cannot_be_moved_says_so() {
     let lane = Lane::new("b");
     assert!(lane.enter().await.is_err());
