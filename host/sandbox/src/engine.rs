@@ -33,6 +33,12 @@ const TABLES_EACH: u32 = 8;
 /// faulting them in again (three quarters of the cost of a fresh instance).
 const KEEP_RESIDENT: usize = 1024 * 1024;
 
+/// The same of a memory. A kernel before 6.7 does not tell which pages a guest has written, and the first ones are nearly
+/// always the far end of its stack: zeroing them costs twice what all else of a call does, and spares no fault.
+fn keep_resident() -> usize {
+    if PoolingAllocationConfig::is_pagemap_scan_available() { KEEP_RESIDENT } else { 0 }
+}
+
 /// Makes the engine for a backend with these limits.
 ///
 /// # Errors
@@ -101,7 +107,7 @@ fn pool(limits: &Limits) -> PoolingAllocationConfig {
         .table_elements(usize::try_from(limits.table_elements).unwrap_or(usize::MAX))
         .max_memory_size(usize::try_from(limits.memory).unwrap_or(usize::MAX))
         .max_unused_warm_slots(16)
-        .linear_memory_keep_resident(KEEP_RESIDENT)
+        .linear_memory_keep_resident(keep_resident())
         .table_keep_resident(KEEP_RESIDENT)
         // What a call used stays resident, so there is next to nothing to give back, and a slot that
         // waits for a batch is cold when it comes round: batches of 64 cost a fifth of a call.
