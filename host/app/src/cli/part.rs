@@ -12,7 +12,7 @@ use drivebay_confine::Bounds;
 use drivebay_node as node;
 #[cfg(feature = "drill")]
 use drivebay_observe::drill::{self, Defence};
-use drivebay_sandbox::compiling;
+use drivebay_sandbox::{compiling, memory};
 
 use crate::BuiltIn;
 use crate::host::read_permissions;
@@ -82,7 +82,12 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
     if !WORDS.iter().any(|part| word == *part) {
         return None;
     }
-    Some(match Order::parse().part {
+    let part = Order::parse().part;
+    if matches!(part, Part::NodeLauncher { .. } | Part::NodeHelper { .. }) {
+        // They are there for as long as the host, and do little; starting has touched much.
+        memory::let_code_go();
+    }
+    Some(match part {
         Part::Compiler { engine, memory, cpu, output, threads } => {
             compiling::main(&compiling::Order { engine, bounds: Bounds { memory, cpu, output }, threads })
         }
