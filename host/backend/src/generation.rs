@@ -62,6 +62,8 @@ pub struct Lease {
     generation: Arc<Generation>,
     /// Where a client's call passed the breaker; none: the host's own work, which does not.
     turn: Option<Turn>,
+    /// Whether the breaker was told.
+    judged: AtomicBool,
     _call: TaskTrackerToken,
 }
 
@@ -94,6 +96,7 @@ impl Lease {
     /// Tells the breaker how the call ended.
     pub(super) fn let_go(&self, end: CallEnd) -> Change {
         let Some(turn) = self.turn else { return Change::None };
+        self.judged.store(true, Ordering::Relaxed);
         let now = self.generation.age();
         self.generation.breaker_now().ended(turn, end, now)
     }
@@ -101,9 +104,10 @@ impl Lease {
 
 impl Drop for Lease {
     fn drop(&mut self) {
-        // A call that was let in and never judged, because it met a lock, tells nothing; one that was judged is
-        // of a turn that is over, or changes nothing any more.
-        self.let_go(CallEnd::Apart);
+        // A call that was let in and never judged, because it met a lock, tells nothing.
+        if !self.judged.load(Ordering::Relaxed) {
+            self.let_go(CallEnd::Apart);
+        }
     }
 }
 
@@ -166,7 +170,7 @@ impl Generation {
     /// A hold for a call.
     pub fn lease(self: Arc<Self>) -> Lease {
         let call = self.calls.token();
-        Lease { generation: self, turn: None, _call: call }
+        Lease { generation: self, turn: None, judged: AtomicBool::new(false), _call: call }
     }
 
     /// What the gate compares.

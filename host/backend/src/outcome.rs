@@ -52,6 +52,9 @@ impl Backend {
     }
 
     fn tell(&self, lease: &Lease, change: Change) {
+        if matches!(change, Change::None) {
+            return;
+        }
         let (backend, digest) = (&self.name, format!("sha256:{}", lease.digest));
         match change {
             Change::None => {}

@@ -86,6 +86,15 @@ pub(super) async fn enter<R: Unary>(
 
 /// An answer that tells a secret of its request is no answer: clients keep ids and contexts, and show them.
 fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Call>::Answer) -> Result<(), CallError> {
+    let secrets = &context.secrets;
+    if !secrets.are_there() || !secrets.are_told(&answer.encode_to_vec(), || asked(request)) {
+        return Ok(());
+    }
+    Err(CallError::Told)
+}
+
+/// The secrets of a request that are nobody's to tell, and the request as it was sent.
+fn asked<R: Unary>(request: &R) -> (Vec<String>, Vec<u8>) {
     let mut values = Vec::new();
     request.each_secret(&mut |sensitivity, value| {
         // Clients are told again what they said: mount flags, and contexts with tokens in them.
@@ -93,10 +102,7 @@ fn check_silence<R: Unary>(request: &R, context: &CallContext, answer: &<R as Ca
             values.push(value.to_owned());
         }
     });
-    if values.is_empty() || !context.secrets.are_told(&values, &answer.encode_to_vec(), &request.encode_to_vec()) {
-        return Ok(());
-    }
-    Err(CallError::Told)
+    (values, request.encode_to_vec())
 }
 
 /// Calls the guest.

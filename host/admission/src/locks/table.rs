@@ -63,12 +63,13 @@ impl LockTable {
         own: &[(ObjectKey, Access)],
         patience: Duration,
     ) -> Result<Vec<(ObjectKey, Access)>, Conflict> {
-        let until = tokio::time::Instant::now() + patience;
+        let mut until = None;
         loop {
             // Listening begins before the attempt: a release between the two is not missed.
             let released = self.released.notified();
             match self.grab(set, holder, own) {
                 Err(conflict) if conflict.kind == HolderKind::Step => {
+                    let until = *until.get_or_insert_with(|| tokio::time::Instant::now() + patience);
                     if tokio::time::timeout_at(until, released).await.is_err() {
                         return Err(conflict);
                     }

@@ -16,16 +16,25 @@ const LONGEST_WORD: usize = 20;
 const SHORTEST: usize = super::forms::SHORTEST_MASKED;
 
 impl Secrets {
+    /// Whether the call has secrets of its own, whatever field they stand in.
+    pub const fn are_there(&self) -> bool {
+        self.own.is_some()
+    }
+
     /// Whether an encoded answer holds one of the values, which stand in the secret fields of the encoded request. What
-    /// the request says elsewhere, too, is no secret: clients pass contexts back and forth.
-    pub fn are_told(&self, values: &[String], answer: &[u8], request: &[u8]) -> bool {
+    /// the request says elsewhere, too, is no secret: clients pass contexts back and forth. Values and request are asked
+    /// for only when something was found.
+    pub fn are_told(&self, answer: &[u8], asked: impl FnOnce() -> (Vec<String>, Vec<u8>)) -> bool {
         if !drill::stands(Defence::Masking) {
             return false;
         }
         // Nearly always nothing is found, in one pass for all values.
         let views = views(answer);
-        let is_anywhere = self.own.as_ref().is_some_and(|set| count(&set.search().masked, &views) > 0);
-        is_anywhere && values.iter().any(|value| is_told(value, values, (answer, request)))
+        if !self.own.as_ref().is_some_and(|set| count(&set.search().masked, &views) > 0) {
+            return false;
+        }
+        let (values, request) = asked();
+        values.iter().any(|value| is_told(value, &values, (answer, &request)))
     }
 }
 
@@ -88,7 +97,7 @@ mod tests {
         let values: Vec<_> = values.iter().map(|value| (*value).to_owned()).collect();
         let secret: Vec<_> = values.iter().map(String::as_str).collect();
         let request = message(&[secret.as_slice(), others].concat());
-        Secrets::new(values.clone()).are_told(&values, &message(answer), &request)
+        Secrets::new(values.clone()).are_told(&message(answer), || (values, request))
     }
 
     #[test]
