@@ -66,6 +66,8 @@ impl Driver {
 
     async fn start(mut command: Command, root: &Path, parameters: &'static [(&str, &str)]) -> Result<Self> {
         let log = std::fs::File::create(root.join("log"))?;
+        // With it every error that a guest is told would cost a look at the whole stack.
+        command.env_remove("RUST_BACKTRACE");
         let process = command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log).spawn();
         let process = process.with_context(|| format!("{}", command.get_program().display()))?;
         let driver = Self { process, socket: root.join("csi.sock"), pods: root.join("pods"), parameters };
