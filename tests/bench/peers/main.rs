@@ -25,8 +25,8 @@ const REPEATS: usize = 1_000;
 /// Volumes made for the list, over this many connections.
 const VOLUMES: usize = 2_000;
 const LANES: usize = 20;
-/// How long a driver that has just been started is left alone.
-const IDLE: Duration = Duration::from_secs(5);
+/// How long a driver that has just been started is left alone: the host gives back what the start took after five.
+const IDLE: Duration = Duration::from_secs(15);
 /// Entries of a page of the list.
 const PAGE: i32 = 1_000;
 /// Pages of a round.
