@@ -60,7 +60,7 @@ async fn judged(args: &Args) -> Result<Exit, String> {
     let told = |line: &str| drop(writeln!(io::stderr().lock(), "{line}"));
     let judging = judge(&sites, with, &choice, wished, &told);
     let mut judging = std::pin::pin!(judging);
-    let mut report = loop {
+    let report = loop {
         tokio::select! {
             report = &mut judging => break report?,
             () = interrupts.next() => {
@@ -70,7 +70,7 @@ async fn judged(args: &Args) -> Result<Exit, String> {
             }
         }
     };
-    report.again = args.again();
+    let report = report.with_command(args.again());
     if let Some(file) = &args.junit {
         std::fs::write(file, report::junit(&report)).map_err(|e| format!("{}: {e}", file.display()))?;
     }

@@ -72,7 +72,9 @@ pub async fn judge(
     let (mut done, of) = (0, plan.len());
     let mut told = |verdict: &Verdict| {
         done += 1;
-        progress(&report::line(done, of, verdict));
+        if let Some(line) = report::line(done, of, verdict) {
+            progress(&line);
+        }
     };
     let verdicts = runner::run(&desk, plan, &mut told).await;
     clear(&desk.work);

@@ -52,6 +52,9 @@ pub struct Verdict {
     /// The exchange that shows it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub exchange: Option<Shown>,
+    /// The command that runs a finding's rule alone.
+    #[serde(rename = "run_alone", skip_serializing_if = "Option::is_none")]
+    pub alone: Option<String>,
     /// How long it took, in milliseconds.
     pub millis: u64,
     /// What could not be removed again.
@@ -141,7 +144,7 @@ fn verdict(rule: Rule, outcome: trial::Outcome, is_strict: bool) -> Verdict {
         Err(Stop::Ended(why)) => (Kind::Fail, Some(why)),
         Err(Stop::Unjudged(why)) => (Kind::Unjudged, Some(why)),
     };
-    Verdict { rule, result, reason, exchange: None, millis: 0, left_behind: Vec::new() }
+    Verdict { rule, result, reason, exchange: None, alone: None, millis: 0, left_behind: Vec::new() }
 }
 
 /// What it means that a driver does otherwise than a rule says.

@@ -13,13 +13,13 @@ pub(super) const fn is_finding(it: &Verdict) -> bool {
 }
 
 /// The rule in other words than its own.
-pub(super) fn about(it: &Verdict, again: &str) -> Vec<Line> {
+pub(super) fn about(it: &Verdict) -> Vec<Line> {
     let mut lines = Vec::new();
     let found = if matches!(it.result, Kind::Blocked | Kind::Unjudged) { "missing" } else { "found" };
     lines.extend(it.reason.clone().map(|reason| (found, reason)));
     lines.push(("expected", it.rule.sentence.to_owned()));
     lines.push(("stands on", stands_on(it)));
-    lines.push(("run alone", format!("{again} --only {}", it.rule.id)));
+    lines.extend(it.alone.clone().map(|command| ("run alone", command)));
     lines
 }
 

@@ -36,7 +36,7 @@ pub(crate) fn html(report: &Report) -> String {
         if !found.is_empty() {
             let _ = writeln!(out, "<h2>{title} ({})</h2>", found.len());
             for it in found {
-                article(&mut out, it, &report.again);
+                article(&mut out, it);
             }
         }
     }
@@ -46,7 +46,7 @@ pub(crate) fn html(report: &Report) -> String {
     out
 }
 
-fn article(out: &mut String, it: &Verdict, again: &str) {
+fn article(out: &mut String, it: &Verdict) {
     let class = match it.result {
         Kind::Fail => "fail",
         Kind::Advice => "advice",
@@ -54,7 +54,7 @@ fn article(out: &mut String, it: &Verdict, again: &str) {
     };
     let _ =
         writeln!(out, "<article class=\"{class}\" id=\"{0}\">\n<h3>{0} {1}</h3>", it.rule.id, escape(it.rule.sentence));
-    list(out, &finding::about(it, again));
+    list(out, &finding::about(it));
     list(out, &finding::exchange(it));
     out.push_str("</article>\n");
 }

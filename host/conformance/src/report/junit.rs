@@ -21,18 +21,18 @@ pub(crate) fn junit(report: &Report) -> String {
         seconds(total)
     );
     for it in &report.rules {
-        case(&mut out, it, &report.again);
+        case(&mut out, it);
     }
     out.push_str("</testsuite>\n");
     out
 }
 
-fn case(out: &mut String, it: &Verdict, again: &str) {
+fn case(out: &mut String, it: &Verdict) {
     let family = it.rule.id.split('-').next().unwrap_or_default();
     let name = escape(&format!("{} {}", it.rule.id, it.rule.sentence));
     let _ = write!(out, "  <testcase classname=\"conform.{family}\" name=\"{name}\" time=\"{}\">", seconds(it.millis));
     let reason = escape(it.reason.as_deref().unwrap_or_default());
-    let lines = finding::about(it, again).into_iter().chain(finding::exchange(it));
+    let lines = finding::about(it).into_iter().chain(finding::exchange(it));
     let detail: Vec<_> = lines.map(|(name, words)| format!("{name}: {words}")).collect();
     let detail = escape(&detail.join("\n"));
     match it.result {

@@ -73,6 +73,15 @@ impl Report {
         Self { driver, layouts, again: String::new(), rules, summary, driver_ended: Vec::new(), ended_early: None }
     }
 
+    /// With the command that judges the driver again, and for each finding the one that runs its rule alone.
+    pub(crate) fn with_command(mut self, again: String) -> Self {
+        for it in self.rules.iter_mut().filter(|it| finding::is_finding(it)) {
+            it.alone = Some(format!("{again} --only {}", it.rule.id));
+        }
+        self.again = again;
+        self
+    }
+
     /// Whether nothing is broken, nothing was left unjudged for want of what it needs or of time, and
     /// nothing was left behind.
     pub const fn is_good(&self) -> bool {

@@ -17,7 +17,15 @@ fn verdict(id: &str, result: Kind, reason: Option<&str>) -> Verdict {
         message: "it is \u{1}broken".to_owned(),
         reply: Vec::new(),
     });
-    Verdict { rule, result, reason: reason.map(str::to_owned), exchange, millis: 1_234, left_behind: Vec::new() }
+    Verdict {
+        rule,
+        result,
+        reason: reason.map(str::to_owned),
+        exchange,
+        alone: None,
+        millis: 1_234,
+        left_behind: Vec::new(),
+    }
 }
 
 fn report() -> Report {
@@ -33,7 +41,7 @@ fn report() -> Report {
         blocked,
     ];
     let report = Report::new("example.driver 1".to_owned(), vec![Layout::Split, Layout::TwoSites], all);
-    Report { again: "drivebay conform --csi unix:///c".to_owned(), ..report }
+    report.with_command("drivebay conform --csi unix:///c".to_owned())
 }
 
 #[test]
@@ -75,6 +83,28 @@ fn text_shows_the_exchange_below_a_failure() {
 }
 
 #[test]
+fn text_tells_failures_last_and_counts_what_is_skipped() {
+    let mut all = report().rules;
+    all.extend([verdict("X-33", Kind::Skip, Some("no capacity")), verdict("X-141", Kind::Skip, Some("no capacity"))]);
+    let text = text(&Report::new(String::new(), Vec::new(), all));
+    let place = |part: &str| text.find(part).unwrap_or_else(|| panic!("{part:?} is missing in\n{text}"));
+    let places = [
+        "pass ",
+        "skip    1      not seen: R-13",
+        "skip    2      no capacity: X-33 X-141",
+        "differs R-17",
+        "should  R-16",
+    ];
+    let places: Vec<_> = places
+        .iter()
+        .chain(&["may     X-12", "BLOCKED R-11", "FAIL    X-24", "1 pass, 1 fail"])
+        .map(|it| place(it))
+        .collect();
+    assert!(places.is_sorted(), "{places:?} in\n{text}");
+    assert_eq!(text.matches("X-141").count(), 1, "{text}");
+}
+
+#[test]
 fn json_holds_every_rule_with_its_exchange() {
     let json = serde_json::to_value(report()).unwrap();
     assert_eq!(json["rules"].as_array().unwrap().len(), 7);
@@ -82,6 +112,8 @@ fn json_holds_every_rule_with_its_exchange() {
     assert_eq!(json["rules"][1]["stands_on"]["strength"], "MUST");
     assert_eq!(json["again"], "drivebay conform --csi unix:///c");
     assert_eq!(json["rules"][1]["result"], "fail");
+    assert_eq!(json["rules"][1]["run_alone"], "drivebay conform --csi unix:///c --only X-24");
+    assert!(json["rules"][0].get("run_alone").is_none(), "it is no finding");
     assert_eq!(json["rules"][1]["class"], "stated");
     assert_eq!(json["rules"][1]["exchange"]["code"], "INTERNAL");
     assert_eq!(json["summary"]["blocked"], 1);
@@ -135,6 +167,7 @@ fn a_list_tells_of_each_rule_why_or_where() {
 
 #[test]
 fn progress_is_one_line() {
-    let told = line(3, 10, &verdict("R-13", Kind::Skip, Some("not seen")));
-    assert_eq!(told, "[  3/10] R-13   skip     1234 ms: not seen");
+    let told = line(3, 10, &verdict("R-11", Kind::Blocked, Some("no volume")));
+    assert_eq!(told.as_deref(), Some("[  3/10] R-11   BLOCKED  1234 ms: no volume"));
+    assert_eq!(line(4, 10, &verdict("R-13", Kind::Skip, Some("not seen"))), None, "the report counts it");
 }

@@ -1,4 +1,5 @@
-//! The run for people: one line a rule, and below a failure the exchange that shows it.
+//! The run for people: one line a rule, those that are skipped counted by reason, and below a failure the exchange that
+//! shows it.
 
 use std::fmt::Write as _;
 
@@ -21,10 +22,11 @@ pub(super) fn word(it: &Verdict) -> &'static str {
     }
 }
 
-/// The line for a rule that just ended.
-pub(crate) fn line(done: usize, of: usize, it: &Verdict) -> String {
+/// The line for a rule that just ended; none for one that is skipped, because the report counts those.
+pub(crate) fn line(done: usize, of: usize, it: &Verdict) -> Option<String> {
     let reason = it.reason.as_ref().map(|why| format!(": {why}")).unwrap_or_default();
-    format!("[{done:>3}/{of}] {:<6} {:<7} {:>5} ms{reason}", it.rule.id, word(it), it.millis)
+    let line = || format!("[{done:>3}/{of}] {:<6} {:<7} {:>5} ms{reason}", it.rule.id, word(it), it.millis);
+    (it.result != Kind::Skip).then(line)
 }
 
 /// How the whole run went.
@@ -42,29 +44,55 @@ pub(super) fn of_run(report: &Report) -> Vec<String> {
     ended.chain(early).chain(not_judged).chain([counts]).collect()
 }
 
-/// The whole run.
+/// What is told before what: a reader at a terminal sees the last lines first.
+const ORDER: [Kind; 6] = [Kind::Pass, Kind::Differs, Kind::Advice, Kind::Unjudged, Kind::Blocked, Kind::Fail];
+
+/// The whole run, failures last.
 pub(crate) fn text(report: &Report) -> String {
     let mut out = String::new();
     let layouts: Vec<_> = report.layouts.iter().map(ToString::to_string).collect();
     let _ = writeln!(out, "{} ({})\n", report.driver, layouts.join(", "));
-    for it in &report.rules {
-        let _ = writeln!(out, "{:<7} {:<6} {}", word(it), it.rule.id, it.rule.sentence);
-        if finding::is_finding(it) {
-            let lines = finding::about(it, &report.again).into_iter().chain(finding::exchange(it));
-            for (name, words) in lines {
-                let _ = writeln!(out, "               {name:<9} {words}");
-            }
-        } else if let Some(reason) = &it.reason {
-            let _ = writeln!(out, "               {reason}");
+    for kind in ORDER {
+        for it in report.rules.iter().filter(|it| it.result == kind) {
+            rule(&mut out, it);
         }
-        for left in &it.left_behind {
-            let _ = writeln!(out, "               left behind: {left}");
+        if kind == Kind::Pass {
+            skipped(&mut out, report);
         }
     }
     for line in of_run(report) {
         let _ = writeln!(out, "\n{line}");
     }
     out
+}
+
+fn rule(out: &mut String, it: &Verdict) {
+    let _ = writeln!(out, "{:<7} {:<6} {}", word(it), it.rule.id, it.rule.sentence);
+    if finding::is_finding(it) {
+        for (name, words) in finding::about(it).into_iter().chain(finding::exchange(it)) {
+            let _ = writeln!(out, "               {name:<9} {words}");
+        }
+    } else if let Some(reason) = &it.reason {
+        let _ = writeln!(out, "               {reason}");
+    }
+    for left in &it.left_behind {
+        let _ = writeln!(out, "               left behind: {left}");
+    }
+}
+
+/// Rules that are not for this driver: how many for each reason, and their ids.
+fn skipped(out: &mut String, report: &Report) {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for it in report.rules.iter().filter(|it| it.result == Kind::Skip) {
+        let reason = it.reason.as_deref().unwrap_or_default();
+        match reasons.iter_mut().find(|(known, _)| *known == reason) {
+            Some((_, ids)) => ids.push(it.rule.id),
+            None => reasons.push((reason, vec![it.rule.id])),
+        }
+    }
+    for (reason, ids) in reasons {
+        let _ = writeln!(out, "skip    {:<6} {reason}: {}", ids.len(), ids.join(" "));
+    }
 }
 
 /// The catalogue, one rule a line.

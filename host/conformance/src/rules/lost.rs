@@ -4,7 +4,7 @@
 use tonic::Code;
 
 use super::rules;
-use crate::trial::{Outcome, Trial};
+use crate::trial::{Outcome, Published, Stop, Trial};
 use crate::wire::Rpc;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
@@ -18,13 +18,30 @@ rules! {
 
 const MEANWHILE: &[Code] = &[Code::Aborted, Code::Unavailable];
 
-async fn again<R: Rpc>(t: Trial<'_>, request: R) -> Outcome {
+/// So many times something is made anew while the driver answers before a call can be given up.
+const ROUNDS: usize = 5;
+
+/// A request that was given up while the driver was at work on it, if the driver is slow enough for that.
+async fn given_up<R: Rpc, F>(t: Trial<'_>, make: impl Fn() -> F) -> Result<R, Stop>
+where
+    F: Future<Output = Result<R, Stop>>,
+{
+    let mut request = make().await?;
+    for _ in 1..ROUNDS {
+        if t.give_up(&request).await {
+            return Ok(request);
+        }
+        request = make().await?;
+    }
     t.give_up(&request).await;
+    Ok(request)
+}
+
+async fn again<R: Rpc>(t: Trial<'_>, request: R) -> Outcome {
     t.patient(request, MEANWHILE).await.ok().map(drop)
 }
 
 async fn one_id<R: Rpc>(t: Trial<'_>, request: R, id: fn(&R::Reply) -> Option<String>) -> Outcome {
-    t.give_up(&request).await;
     let first = t.patient(request.clone(), MEANWHILE).await.ok()?;
     let second = t.patient(request, MEANWHILE).await.ok()?;
     second.check(id(&first).is_some() && id(&first) == id(&second), "called again, it has another id")
@@ -32,30 +49,44 @@ async fn one_id<R: Rpc>(t: Trial<'_>, request: R, id: fn(&R::Reply) -> Option<St
 
 async fn created(t: Trial<'_>) -> Outcome {
     t.needs(Controller::CreateDeleteVolume)?;
-    one_id(t, t.new_volume(), |it| it.volume.as_ref().map(|it| it.volume_id.clone())).await
+    let request = given_up(t, || async move { Ok(t.new_volume()) }).await?;
+    one_id(t, request, |it| it.volume.as_ref().map(|it| it.volume_id.clone())).await
 }
 
 async fn deleted(t: Trial<'_>) -> Outcome {
-    let volume_id = t.volume().await?.volume_id;
-    again(t, v1::DeleteVolumeRequest { volume_id, ..Default::default() }).await
+    let request = given_up(t, || async move {
+        Ok(v1::DeleteVolumeRequest { volume_id: t.volume().await?.volume_id, ..Default::default() })
+    });
+    again(t, request.await?).await
 }
 
 async fn cut(t: Trial<'_>) -> Outcome {
     t.needs(Controller::CreateDeleteSnapshot)?;
-    let request = t.new_snapshot(&t.volume().await?.volume_id);
+    let volume = &t.volume().await?.volume_id;
+    let request = given_up(t, || async move { Ok(t.new_snapshot(volume)) }).await?;
     one_id(t, request, |it| it.snapshot.as_ref().map(|it| it.snapshot_id.clone())).await
 }
 
-async fn published(t: Trial<'_>) -> Outcome {
+/// A volume whose publication was given up.
+async fn publication(t: Trial<'_>) -> Result<(v1::Volume, Published), Stop> {
     let volume = t.any_volume().await?;
     let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
+    for _ in 0..ROUNDS {
+        if t.give_up(&plan.publish).await {
+            break;
+        }
+        t.given(plan.unpublish()).await?;
+    }
+    Ok((volume, plan))
+}
+
+async fn published(t: Trial<'_>) -> Outcome {
+    let (_, plan) = publication(t).await?;
     again(t, plan.publish).await
 }
 
 async fn publication_undone(t: Trial<'_>) -> Outcome {
-    let volume = t.any_volume().await?;
-    let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
-    t.give_up(&plan.publish).await;
+    let (volume, plan) = publication(t).await?;
     t.patient(plan.unpublish(), MEANWHILE).await.ok()?;
     if let Some(unstage) = plan.unstage() {
         t.patient(unstage, MEANWHILE).await.ok()?;
@@ -73,12 +104,12 @@ async fn publication_undone(t: Trial<'_>) -> Outcome {
 }
 
 async fn enabled(t: Trial<'_>) -> Outcome {
-    let ask = super::ask::plain(t).await?;
-    again(t, ask.enable(t)).await
+    let request = given_up(t, || async move { Ok(super::ask::plain(t).await?.enable(t)) }).await?;
+    again(t, request).await
 }
 
 async fn grouped(t: Trial<'_>) -> Outcome {
     super::ask::needs_groups(t)?;
     let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());
-    one_id(t, t.new_group(&[]), id).await
+    one_id(t, given_up(t, || async move { Ok(t.new_group(&[])) }).await?, id).await
 }

@@ -3,6 +3,7 @@
 
 mod ambient;
 mod answer;
+mod given_up;
 mod kill;
 mod making;
 mod notes;
@@ -35,8 +36,6 @@ pub(crate) use crate::pause::Pause;
 use crate::ending::{Ending, Revival};
 use crate::exchange::{Exchange, Words};
 use crate::site::{self, Site, Socket};
-use crate::wire::proto::csi::v1::GetPluginInfoRequest;
-use crate::wire::proto::identity::GetIdentityRequest;
 use crate::wire::{self, Loss, Rpc, Side};
 use crate::with::With;
 
@@ -321,27 +320,6 @@ impl<'r> Trial<'r> {
         let calls = requests.into_iter().enumerate();
         let calls = calls.map(|(number, request)| self.on_line(number).call(request));
         futures_util::future::join_all(calls).await
-    }
-
-    /// Gives calls up before they are answered, with ever longer waits, until one is answered. The
-    /// waits grow in small steps, so that one of them ends while the driver is at work, however long
-    /// the request takes to get there.
-    ///
-    /// They have a connection to themselves: servers close one on which many calls were given up that
-    /// they had not come to yet, and with it whatever else is under way there.
-    pub(crate) async fn give_up<R: Rpc>(self, request: &R) {
-        let Ok(own) = self.socket(R::SIDE).map(Socket::another) else { return };
-        let there = self.over(&own);
-        for wait in [1, 2, 3, 4, 5, 6, 8, 10, 12, 15, 19, 24, 30, 37, 46, 58, 72, 90] {
-            let call = there.call(request.clone());
-            if tokio::time::timeout(Duration::from_millis(wait), call).await.is_ok() {
-                return;
-            }
-        }
-        // A busy driver may not have come to them yet, and would take up the last of them after everything was
-        // removed. Requests on one connection are taken in their order, so an answer to a later one says that it has.
-        let who = if R::SIDE == Side::Addons { GetIdentityRequest::PATH } else { GetPluginInfoRequest::PATH };
-        let _ = wire::send(own, who, Bytes::new(), self.with().deadline).await;
     }
 
     /// A number that no other object of this run has.
