@@ -10,6 +10,7 @@ use drivebay_proto::pb::csi::v1::{
 };
 use prost::Message as _;
 use rustix::process::Signal;
+use serde_json::json;
 use tokio::task::JoinSet;
 use tonic::transport::Channel;
 use tonic::{Code, Request, Response, Status};
@@ -144,6 +145,36 @@ async fn an_answer_that_breaks_the_contract_is_no_answer() {
     host.instruct("expand-volume", "vol-a", "bad capacity").await;
     let status = refused(client.controller_expand_volume(requests::expand("vol-a", 2 * requests::GIB)).await);
     expect(&status, Code::Unavailable, "answer breaks the contract");
+}
+
+/// What was committed once comes back with every listing.
+#[tokio::test]
+async fn one_bad_entry_of_a_list_does_not_hide_the_others() {
+    let host = TestHost::tester().await;
+    host.create(&["a", "b", "c"]).await;
+    let cases = [
+        ("context", true, "volume-context: has 5001 bytes"),
+        ("id", false, "volume-id: is required"),
+        ("long-id", false, "volume-id: has 129 bytes"),
+        ("topology", false, "accessible-topology: needs the feature topology"),
+    ];
+    // More often than bad ends open the breaker.
+    for (round, (flaw, is_told, words)) in cases.into_iter().cycle().take(8).enumerate() {
+        host.instruct("list-volumes", "all", &format!("bad {flaw} vol-b")).await;
+        let listed = list(host.controller().await).await.unwrap().into_inner().entries;
+        let ids: Vec<_> = listed.iter().map(|entry| entry.volume.as_ref().unwrap().volume_id.as_str()).collect();
+        let all = if is_told { &["vol-a", "vol-b", "vol-c"][..] } else { &["vol-a", "vol-c"] };
+        assert_eq!(ids, all, "{flaw}");
+        assert!(listed.iter().all(|entry| entry.volume.as_ref().unwrap().volume_context.is_empty()), "{flaw}");
+        let status = host.status().await;
+        let told = status["flaw"].as_str().unwrap_or_default();
+        assert!(told.starts_with("ListVolumes: ") && told.contains("].volume.") && told.contains(words), "{told}");
+        assert_eq!(told.contains("vol-b\""), flaw == "context" || flaw == "topology", "{told}");
+        assert_eq!((&status["errors"], &status["breaker"]["state"]), (&json!(round + 1), &json!("closed")));
+    }
+    host.log.wait("an entry of the backend's list breaks the contract", 8).await;
+    let line = host.told(&["status"]).await;
+    assert!(line.contains("under-test: breaks the contract, for its vendor to mend: ListVolumes: "), "{line}");
 }
 
 /// The host is kept from running, as by a loaded machine, while a client gives up one call after the other.

@@ -5,14 +5,15 @@ use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVol
 use drivebay_sdk::{Result, VolumeListing, listing};
 
 use crate::records::{Kept, Record};
+use crate::volumes::spoil;
 use crate::{Tester, act};
 
 impl VolumeListing for Tester {
     fn list_volumes(request: ListVolumesRequest) -> Result<ListVolumesResponse> {
-        act::enter("list-volumes", "all", &StringMap::new())?;
+        let flaw = act::enter("list-volumes", "all", &StringMap::new())?;
         // Many backends give all they have when nobody says how much; the SDK would not.
         let most = request.max_entries.unwrap_or(u32::MAX);
-        let entries = Kept::all()?.into_iter().map(|kept| entry(kept.volume));
+        let entries = Kept::all()?.into_iter().map(|kept| entry(spoiled(kept.volume, &flaw)));
         let token = request.starting_token.as_deref();
         let page = listing::page(entries, |e| &e.volume.volume_id, Some(most), token)?;
         Ok(ListVolumesResponse { entries: page.entries, next_token: page.next_token })
@@ -21,6 +22,14 @@ impl VolumeListing for Tester {
     fn get_volume(request: GetVolumeRequest) -> Result<VolumeEntry> {
         act::enter("get-volume", &request.volume_id, &StringMap::new())?;
         Ok(entry(Kept::get(&request.volume_id)?.volume))
+    }
+}
+
+/// `FLAW ID`: this volume alone is spoiled.
+fn spoiled(volume: Volume, flaw: &str) -> Volume {
+    match flaw.split_once(' ') {
+        Some((flaw, id)) if id == volume.volume_id => spoil(volume, flaw),
+        _ => volume,
     }
 }
 

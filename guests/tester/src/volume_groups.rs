@@ -5,7 +5,7 @@ use drivebay_sdk::types::{StringMap, VolumeGroup};
 use drivebay_sdk::volume_group_listing::{GetGroupRequest, ListGroupsRequest, ListGroupsResponse};
 use drivebay_sdk::volume_group_membership::ModifyMembershipRequest;
 use drivebay_sdk::volume_groups::{CreateGroupRequest, DeleteGroupRequest};
-use drivebay_sdk::{Error, Result, VolumeGroupListing, VolumeGroupMembership, VolumeGroups, config, listing};
+use drivebay_sdk::{Answer, Error, Result, VolumeGroupListing, VolumeGroupMembership, VolumeGroups, config, listing};
 
 use crate::records::{Kept, Record};
 use crate::{Tester, act};
@@ -16,6 +16,9 @@ pub(crate) struct Group {
     wishes: String,
     pub(crate) members: Vec<String>,
 }
+
+/// No client is told it as it is.
+impl Answer for Group {}
 
 impl Record for Group {
     const PREFIX: &'static str = "volume-group/";

@@ -118,7 +118,7 @@ fn check_source(source: Option<&VolumeContentSource>) -> Result<()> {
 }
 
 /// Makes an answer wrong in the way that is asked for.
-fn spoil(mut volume: Volume, flaw: &str) -> Volume {
+pub(crate) fn spoil(mut volume: Volume, flaw: &str) -> Volume {
     match flaw {
         "id" => volume.volume_id.clear(),
         "long-id" => volume.volume_id = "i".repeat(129),

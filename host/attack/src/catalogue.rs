@@ -22,6 +22,8 @@ const CPU: &str = "used up its CPU time";
 const MEMORY: &str = "wanted more memory";
 const MOVED: &str = "moved more data";
 const BAD: &str = "breaks the contract";
+/// What is wrong with single entries of a list is taken away.
+const SIFTED: &str = "an entry of the backend's list breaks the contract";
 
 /// No attack at all.
 pub(super) const PEACE: Attack =
@@ -114,9 +116,9 @@ attacks! {
     "long-page" "one entry more than was asked for" "contract"
         Does("list", "long-page") => List, Fails(Internal, BAD);
     "same-id" "a volume twice in a list" "contract"
-        Does("list", "same-id") => List, Fails(Internal, BAD);
+        Does("list", "same-id") => List, Logged(SIFTED);
     "no-ids" "a list of volumes without ids" "contract"
-        Does("list", "no-ids") => List, Fails(Internal, BAD);
+        Does("list", "no-ids") => List, Logged(SIFTED);
     "no-id" "a volume without an id" "contract"
         Does("create", "no-id") => Create, Fails(Unavailable, BAD);
     "long-id" "an id of 4 KiB" "contract"

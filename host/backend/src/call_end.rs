@@ -11,6 +11,9 @@ pub enum CallEnd {
     Well,
     /// In a trap, a limit, a timeout or a malformed answer.
     Bad,
+    /// With a list of which entries broke the contract. It is a mistake in the record of a generation, and no reason to
+    /// refuse calls: what was committed once stays.
+    Flawed,
     /// For a reason of the host's or of the client's, which tells nothing about the backend.
     Apart,
 }
@@ -23,6 +26,20 @@ impl CallEnd {
             Some(Outcome::NotStarted(_)) => Self::Apart,
             Some(Outcome::Unknown(doubt)) => Self::doubted(doubt),
         }
+    }
+
+    /// The same for an answer of which something was taken away.
+    #[must_use]
+    pub const fn flawed(self) -> Self {
+        match self {
+            Self::Well => Self::Flawed,
+            end => end,
+        }
+    }
+
+    /// Whether it counts as an error in the record of its generation.
+    pub const fn is_error(self) -> bool {
+        matches!(self, Self::Bad | Self::Flawed)
     }
 
     const fn doubted(doubt: Doubt) -> Self {
@@ -81,5 +98,13 @@ mod tests {
             assert_eq!(CallEnd::of(Some(&error)), CallEnd::Apart, "{error:?}");
         }
         assert_eq!(CallEnd::of(None), CallEnd::Well);
+    }
+
+    #[test]
+    fn an_answer_with_a_flaw_is_an_error_of_the_generation_alone() {
+        assert_eq!(CallEnd::of(None).flawed(), CallEnd::Flawed);
+        assert_eq!(CallEnd::Bad.flawed(), CallEnd::Bad);
+        assert_eq!(CallEnd::Apart.flawed(), CallEnd::Apart);
+        assert!(CallEnd::Flawed.is_error() && CallEnd::Bad.is_error() && !CallEnd::Well.is_error());
     }
 }

@@ -6,6 +6,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use arc_swap::ArcSwapOption;
 use tokio::time::Instant;
 use tokio_util::task::TaskTracker;
 use tokio_util::task::task_tracker::TaskTrackerToken;
@@ -18,6 +19,7 @@ use super::lifecycle::Tally;
 use super::lookout::Lookout;
 use super::schedule::millis;
 use drivebay_contract::Exports;
+use drivebay_error::CallError;
 use drivebay_observe::metrics::{Histogram, metrics};
 use drivebay_policy::{BackendConfig, InstancePolicy};
 use drivebay_sandbox::context::CallContext;
@@ -53,6 +55,8 @@ pub struct Generation {
     breaker: Mutex<Breaker>,
     made: Instant,
     lookout: Lookout,
+    /// What was wrong last with an entry of a list.
+    flaw: ArcSwapOption<String>,
 }
 
 /// A call's hold on the generation that it runs on: every later step of the call sees this one, and it
@@ -64,6 +68,8 @@ pub struct Lease {
     turn: Option<Turn>,
     /// Whether the breaker was told.
     judged: AtomicBool,
+    /// The call's answer is a list of which something was taken away.
+    is_flawed: AtomicBool,
     _call: TaskTrackerToken,
 }
 
@@ -91,6 +97,18 @@ impl Lease {
     pub(super) const fn of_call(mut self, turn: Turn) -> Self {
         self.turn = Some(turn);
         self
+    }
+
+    /// Takes note of what is wrong with an entry of the list that the call answers.
+    pub fn flawed(&self, words: String) {
+        self.is_flawed.store(true, Ordering::Relaxed);
+        self.generation.flaw.store(Some(Arc::new(words)));
+    }
+
+    /// How the call ended.
+    pub(super) fn end(&self, error: Option<&CallError>) -> CallEnd {
+        let end = CallEnd::of(error);
+        if self.is_flawed.load(Ordering::Relaxed) { end.flawed() } else { end }
     }
 
     /// Tells the breaker how the call ended.
@@ -159,6 +177,7 @@ impl Generation {
             breaker: Mutex::new(Breaker::new(failures)),
             made: Instant::now(),
             lookout: Lookout::default(),
+            flaw: ArcSwapOption::empty(),
         }
     }
 
@@ -167,10 +186,16 @@ impl Generation {
         self.lookout.absent(&self.around.files).await
     }
 
+    /// What was wrong last with an entry of a list, in words; none: nothing yet.
+    pub fn flaw(&self) -> Option<Arc<String>> {
+        self.flaw.load_full()
+    }
+
     /// A hold for a call.
     pub fn lease(self: Arc<Self>) -> Lease {
         let call = self.calls.token();
-        Lease { generation: self, turn: None, judged: AtomicBool::new(false), _call: call }
+        let (judged, is_flawed) = (AtomicBool::new(false), AtomicBool::new(false));
+        Lease { generation: self, turn: None, judged, is_flawed, _call: call }
     }
 
     /// What the gate compares.
@@ -186,7 +211,7 @@ impl Generation {
     /// Notes how a call ended.
     pub fn note(&self, end: CallEnd) {
         self.ended.fetch_add(1, Ordering::Relaxed);
-        if end == CallEnd::Bad {
+        if end.is_error() {
             self.bad.fetch_add(1, Ordering::Relaxed);
         }
     }

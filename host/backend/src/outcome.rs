@@ -27,7 +27,7 @@ impl Backend {
         if let Some(CallError::Fault(fault)) = error {
             metrics().trapped(&self.name, fault.kind.word());
         }
-        let end = CallEnd::of(error);
+        let end = lease.end(error);
         self.note(lease, end);
         self.tell(lease, lease.let_go(end));
         end
@@ -46,7 +46,7 @@ impl Backend {
     /// Puts an end into the generation's record; a bad one may end its trial.
     fn note(&self, lease: &Lease, end: CallEnd) {
         lease.note(end);
-        if end == CallEnd::Bad {
+        if end.is_error() {
             self.bad_end.notify_one();
         }
     }

@@ -13,9 +13,9 @@ use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
 use drivebay_contract::{Call, CallFault, Effect};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
-use drivebay_observe::GuestLog;
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::guest_log::LINE;
+use drivebay_observe::{GuestLog, Topic};
 use drivebay_policy::limits::Duty;
 use drivebay_proto::Sensitivity;
 use drivebay_sandbox::context::CallContext;
@@ -76,12 +76,35 @@ pub(super) async fn enter<R: Unary>(
     live: &mut Live,
     request: &R,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let answer = invoke(lease, context, live, request.clone()).await?;
+    let mut answer = invoke(lease, context, live, request.clone()).await?;
     check_silence(request, context, &answer)?;
     if drill::stands(Defence::Contract) {
-        request.check_answer(&answer, &lease.facts.abilities)?;
+        judge(lease, context, request, &mut answer)?;
     }
     Ok(answer)
+}
+
+/// Holds an answer against the contract. Of a list, what is wrong with single entries is taken away and reported.
+fn judge<R: Unary>(
+    lease: &Lease,
+    context: &CallContext,
+    request: &R,
+    answer: &mut <R as Call>::Answer,
+) -> Result<(), CallError> {
+    let abilities = &lease.facts.abilities;
+    let Err(bad) = request.check_answer(answer, abilities) else { return Ok(()) };
+    let flaws = request.sift(answer, abilities);
+    let Some(first) = flaws.first() else { return Err(bad.into()) };
+    request.check_answer(answer, abilities)?;
+    let (rpc, call, others) = (R::METHOD.name(), context.id.as_str(), flaws.len() - 1);
+    let words = format!("{rpc}: {first}");
+    let around = &lease.around;
+    if around.log.admits(Topic::Calls, words.len()) {
+        let backend = around.backend.as_str();
+        tracing::error!(backend, rpc, call, others, "an entry of the backend's list breaks the contract: {first}");
+    }
+    lease.flawed(words);
+    Ok(())
 }
 
 /// An answer that tells a secret of its request is no answer: clients keep ids and contexts, and show them.

@@ -99,8 +99,8 @@ impl Breaker {
         match (self.state, end) {
             (State::Closed { series }, CallEnd::Bad) if series + 1 >= self.failures => self.open(now, FIRST_PAUSE),
             (State::Closed { series }, CallEnd::Bad) => self.count(series + 1),
-            (State::Closed { .. }, CallEnd::Well) => self.count(0),
-            (State::Trying { .. }, CallEnd::Well) => {
+            (State::Closed { .. }, CallEnd::Well | CallEnd::Flawed) => self.count(0),
+            (State::Trying { .. }, CallEnd::Well | CallEnd::Flawed) => {
                 self.reset();
                 Change::Closed
             }

@@ -4,6 +4,7 @@
 
 use std::collections::HashSet;
 
+use super::flaws::{Entries, Flaw};
 use super::rules::{Breach, Under, Verdict, capability, each, page, path, quoted, required, same, text};
 use super::{Abilities, BadAnswer, Check, Invalid};
 use drivebay_proto::pb::csi::v1::node_get_storage_health_response::StorageBackendHealth;
@@ -22,6 +23,10 @@ fn object(health: &VolumeHealth) -> Verdict {
     each(ENTRIES, &health.health_statuses, entry)?;
     let keys = health.health_statuses.iter().map(|entry| (entry.status, entry.reason.as_str()));
     page::unique(ENTRIES, keys, |(_, reason)| reason)
+}
+
+fn id(health: &VolumeHealth) -> &str {
+    &health.volume_id
 }
 
 fn entry(entry: &VolumeHealthEntry) -> Verdict {
@@ -66,6 +71,11 @@ impl Check for ControllerListVolumeHealthRequest {
         let volumes = answer.entries.iter().map(|health| health.volume_id.as_str());
         page::unique_texts("entries", volumes)?;
         Ok(())
+    }
+
+    /// Nothing is mended: a volume whose faults cannot be told would look well.
+    fn sift(&self, answer: &mut Self::Answer, _able: &Abilities) -> Vec<Flaw> {
+        Entries { id, rule: &object, mend: &|_| {} }.sift(&mut answer.entries)
     }
 }
 

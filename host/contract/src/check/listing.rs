@@ -3,6 +3,7 @@
 //! What is judged is each page by itself. Two pages may repeat or miss a volume that was made or
 //! removed between them, so nothing is remembered from one to the next.
 
+use super::flaws::{Entries, Flaw};
 use super::rules::{Breach, Under, Verdict, each, page, required, same, text};
 use super::{Abilities, BadAnswer, Check, Invalid, volume};
 use crate::Feature;
@@ -43,6 +44,27 @@ fn entry(entry: &list_volumes_response::Entry, able: &Abilities) -> Verdict {
     }
 }
 
+/// Takes away what is wrong with an entry. Nodes that cannot be told are none: a client attaches again, which is harmless.
+#[expect(deprecated, reason = "older clients still read the condition")]
+fn mend(entry: &mut list_volumes_response::Entry, able: &Abilities) {
+    if let Some(volume) = &mut entry.volume {
+        volume::mend(volume);
+    }
+    if entry.status.is_none() && able.has(Feature::PublishedNodes) {
+        entry.status = Some(list_volumes_response::VolumeStatus::default());
+    }
+    if let Some(status) = &mut entry.status {
+        if nodes(&status.published_node_ids, able).is_err() {
+            status.published_node_ids.clear();
+        }
+        status.volume_condition.take_if(|it| condition(Some(it)).is_err());
+    }
+}
+
+fn id(entry: &list_volumes_response::Entry) -> &str {
+    entry.volume.as_ref().map_or("", |volume| volume.volume_id.as_str())
+}
+
 impl Check for ListVolumesRequest {
     type Answer = ListVolumesResponse;
 
@@ -62,6 +84,11 @@ impl Check for ListVolumesRequest {
         let volumes = answer.entries.iter().filter_map(|found| found.volume.as_ref());
         page::unique_texts("entries", volumes.map(|volume| volume.volume_id.as_str()))?;
         Ok(())
+    }
+
+    fn sift(&self, answer: &mut Self::Answer, able: &Abilities) -> Vec<Flaw> {
+        let (rule, mend) = (|found: &_| entry(found, able), |found: &mut _| mend(found, able));
+        Entries { id, rule: &rule, mend: &mend }.sift(&mut answer.entries)
     }
 }
 

@@ -10,6 +10,7 @@
 mod attachment;
 mod capacity;
 mod fence;
+mod flaws;
 mod group;
 mod health;
 mod listing;
@@ -28,6 +29,7 @@ mod works;
 #[cfg(test)]
 mod tests;
 
+pub use flaws::Flaw;
 pub use stream::{BlockPage, MetadataStream};
 pub use works::works;
 
@@ -66,6 +68,12 @@ pub trait Check: prost::Message + Sized {
     /// # Errors
     /// The first rule broken, with the field's path.
     fn check_answer(&self, answer: &Self::Answer, able: &Abilities) -> Result<(), BadAnswer>;
+
+    /// Takes what breaks a rule by itself out of a list, so that the rest of it can be told. Answers that are no lists have
+    /// nothing of the kind.
+    fn sift(&self, _answer: &mut Self::Answer, _able: &Abilities) -> Vec<Flaw> {
+        Vec::new()
+    }
 
     /// The host paths that the request names and node work may touch for it. A path that is not
     /// absolute and normalised is left out: nothing is granted by it, even where it is tolerated.

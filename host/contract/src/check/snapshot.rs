@@ -2,12 +2,13 @@
 //!
 //! It also holds the rules of a snapshot as an object, which group snapshots share.
 
+use super::flaws::{Entries, Flaw};
 use super::rules::{Under, Verdict, each, page, required, same, size, text, topology};
 use super::{Abilities, BadAnswer, Check, Invalid};
 use crate::Feature;
 use drivebay_proto::pb::csi::v1::{
     CreateSnapshotRequest, CreateSnapshotResponse, DeleteSnapshotRequest, DeleteSnapshotResponse, GetSnapshotRequest,
-    GetSnapshotResponse, ListSnapshotsRequest, ListSnapshotsResponse, Snapshot,
+    GetSnapshotResponse, ListSnapshotsRequest, ListSnapshotsResponse, Snapshot, list_snapshots_response,
 };
 
 /// A snapshot in an answer (CSI, `Snapshot`).
@@ -78,15 +79,37 @@ impl Check for ListSnapshotsRequest {
     fn check_answer(&self, answer: &Self::Answer, able: &Abilities) -> Result<(), BadAnswer> {
         let asked = page::Asked { most: self.max_entries, token: &self.starting_token };
         asked.answered(answer.entries.len(), &answer.next_token)?;
-        each("entries", &answer.entries, |entry| {
-            let snapshot = required("snapshot", entry.snapshot.as_ref())?;
-            object(snapshot, able).under("snapshot")?;
-            passed(self, snapshot).under("snapshot")
-        })?;
+        each("entries", &answer.entries, |found| entry(self, found, able))?;
         let snapshots = answer.entries.iter().filter_map(|entry| entry.snapshot.as_ref());
         page::unique_texts("entries", snapshots.map(|snapshot| snapshot.snapshot_id.as_str()))?;
         Ok(())
     }
+
+    /// A client that asks for one snapshot takes an empty list for its end.
+    fn sift(&self, answer: &mut Self::Answer, able: &Abilities) -> Vec<Flaw> {
+        if !self.snapshot_id.is_empty() {
+            return Vec::new();
+        }
+        let rule = |found: &_| entry(self, found, able);
+        Entries { id, rule: &rule, mend: &mend }.sift(&mut answer.entries)
+    }
+}
+
+fn entry(request: &ListSnapshotsRequest, entry: &list_snapshots_response::Entry, able: &Abilities) -> Verdict {
+    let snapshot = required("snapshot", entry.snapshot.as_ref())?;
+    object(snapshot, able).under("snapshot")?;
+    passed(request, snapshot).under("snapshot")
+}
+
+/// 0 bytes say that the size is not known (CSI, `Snapshot.size_bytes`).
+fn mend(entry: &mut list_snapshots_response::Entry) {
+    if let Some(snapshot) = entry.snapshot.as_mut().filter(|snapshot| snapshot.size_bytes < 0) {
+        snapshot.size_bytes = 0;
+    }
+}
+
+fn id(entry: &list_snapshots_response::Entry) -> &str {
+    entry.snapshot.as_ref().map_or("", |snapshot| snapshot.snapshot_id.as_str())
 }
 
 /// A snapshot is one that was asked for (CSI, `ListSnapshotsRequest`).

@@ -25,6 +25,18 @@ pub(super) fn object(volume: &Volume, able: &Abilities) -> Verdict {
     topology::answered("accessible_topology", &volume.accessible_topology, Feature::Topology, able)
 }
 
+/// Takes away what is wrong with a volume in a list. Without them its size, its context and its source are not known; what
+/// is not there cannot be wrong.
+pub(super) fn mend(volume: &mut Volume) {
+    if volume.capacity_bytes < 0 {
+        volume.capacity_bytes = 0;
+    }
+    if text::context("", &volume.volume_context).is_err() {
+        volume.volume_context.clear();
+    }
+    volume.content_source.take_if(|source| named(source).is_err());
+}
+
 /// A source names one object (CSI, `VolumeContentSource`).
 fn named(source: &VolumeContentSource) -> Verdict {
     match required("type", source.r#type.as_ref())? {

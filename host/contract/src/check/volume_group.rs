@@ -5,12 +5,14 @@
 
 use std::collections::BTreeSet;
 
+use super::flaws::{Entries, Flaw};
 use super::rules::{Breach, Under, Verdict, each, page, required, same, text};
 use super::{Abilities, BadAnswer, Check, Invalid, volume};
 use drivebay_proto::pb::volumegroup::{
     ControllerGetVolumeGroupRequest, ControllerGetVolumeGroupResponse, CreateVolumeGroupRequest,
     CreateVolumeGroupResponse, DeleteVolumeGroupRequest, DeleteVolumeGroupResponse, ListVolumeGroupsRequest,
     ListVolumeGroupsResponse, ModifyVolumeGroupMembershipRequest, ModifyVolumeGroupMembershipResponse, VolumeGroup,
+    list_volume_groups_response,
 };
 
 /// A group in an answer, with all its members (G-17, G-22).
@@ -125,4 +127,26 @@ impl Check for ListVolumeGroupsRequest {
         page::unique_texts("entries", groups.map(|group| group.volume_group_id.as_str()))?;
         Ok(())
     }
+
+    fn sift(&self, answer: &mut Self::Answer, able: &Abilities) -> Vec<Flaw> {
+        let rule = |entry: &_| answered(group(entry), able).map(drop);
+        Entries { id, rule: &rule, mend: &mend }.sift(&mut answer.entries)
+    }
+}
+
+const fn group(entry: &list_volume_groups_response::Entry) -> Option<&VolumeGroup> {
+    entry.volume_group.as_ref()
+}
+
+fn id(entry: &list_volume_groups_response::Entry) -> &str {
+    group(entry).map_or("", |group| group.volume_group_id.as_str())
+}
+
+/// Takes away what is wrong with a group and its members. None of them is left out: G-17.
+fn mend(entry: &mut list_volume_groups_response::Entry) {
+    let Some(group) = &mut entry.volume_group else { return };
+    if text::context("", &group.volume_group_context).is_err() {
+        group.volume_group_context.clear();
+    }
+    group.volumes.iter_mut().for_each(volume::mend);
 }

@@ -164,7 +164,7 @@ fn where_a_replication_leads() {
     );
 }
 
-fn volume_group(id: &str, volumes: &[&str]) -> Option<VolumeGroup> {
+pub(super) fn volume_group(id: &str, volumes: &[&str]) -> Option<VolumeGroup> {
     Some(VolumeGroup {
         volume_group_id: id.into(),
         volume_group_context: fixtures::map("k", "v"),

@@ -1,5 +1,6 @@
 //! What a guest may answer, by itself and to the request at hand.
 
+mod flaws;
 mod health;
 mod node;
 mod snapshots;
