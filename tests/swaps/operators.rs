@@ -6,7 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use rustix::process::{Pid, Signal, kill_process};
 use tonic::Code;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::*;
 use crate::support::shelf::replace;
@@ -187,6 +187,37 @@ async fn a_reload_ends_a_drain_though_the_file_was_rolled_back() {
     assert!(words.contains("calls are taken again") && words.contains("rolled back"), "{words}");
     assert_eq!(serving(&host, "a").await, version(1));
     host.refused(&["reload", "under-test", "--wait"], "rolled-back").await;
+}
+
+/// An operator who has put another component in the place of the configured one finds it in `status`, until it is so no more.
+#[tokio::test]
+async fn status_says_which_file_is_followed() {
+    let (shelf, host) = host(Options::default()).await;
+    let (configured, other) = (shelf.file().display().to_string(), shelf.beside("other.wasm"));
+    let name = other.display().to_string();
+    std::fs::write(&other, tester(2, "good")).unwrap();
+    let source = |status: &Value| ["component", "configured", "rolled_back"].map(|key| status[key].clone());
+    assert_eq!(source(&host.status().await), [json!(configured), Value::Null, Value::Null]);
+    host.told(&["reload", "under-test", "--wait", "--component", &name]).await;
+    assert_eq!(source(&host.status().await), [json!(name), json!(configured), Value::Null]);
+    let words = host.told(&["status"]).await;
+    let line =
+        format!("under-test: {name} was loaded by a command; the configured component ({configured}) is not watched");
+    assert!(words.contains(&line), "{words}");
+    // Going back from it means the configured one again, at once.
+    host.told(&["rollback", "under-test"]).await;
+    assert_eq!(source(&host.status().await), [json!(configured), Value::Null, Value::Null]);
+    assert!(!host.told(&["status"]).await.contains("was loaded by a command"));
+    // What the configured file holds is rolled back itself.
+    shelf.replace(&tester(3, "good"));
+    swapped(&host, 4).await;
+    host.told(&["rollback", "under-test"]).await;
+    let digest = format!("sha256:{}", drivebay_backend::digest_of(&tester(3, "good")));
+    assert_eq!(source(&host.status().await), [json!(configured), Value::Null, json!(digest)]);
+    let words = host.told(&["status"]).await;
+    assert!(words.contains(&format!("{configured} holds {}, which was rolled back", &digest[..19])), "{words}");
+    host.told(&["reload", "under-test", "--wait", "--force"]).await;
+    assert_eq!(source(&host.status().await), [json!(configured), Value::Null, Value::Null]);
 }
 
 /// Who has gone back from a file that a command named means the configured one again.

@@ -50,7 +50,7 @@ pub use health::{Health, Readiness};
 pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
 pub use progress::TARGET as PROGRESS;
 pub use refused::Refused;
-pub use status::Status;
+pub use status::{Source, Status};
 
 use self::aside::Canary;
 use drivebay_admission::budget::{Share, Slot};
@@ -129,7 +129,7 @@ impl Backend {
             shadow: ArcSwapOption::empty(),
             closed: ArcSwapOption::empty(),
             doors: channel::Sender::new(Doors::default()),
-            status: ArcSwap::from_pointee(Status::nothing(&config.name)),
+            status: ArcSwap::from_pointee(Status::nothing(&config.name, Source::configured(config.component.clone()))),
             bad_end: Notify::new(),
             tasks: TaskTracker::new(),
             settling: TaskTracker::new(),

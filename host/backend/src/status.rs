@@ -3,6 +3,24 @@
 
 use super::Readiness;
 use super::lifecycle::{Entry, Intake, Lifecycle, Number, Phase, Stage};
+use drivebay_policy::ComponentSource;
+
+/// Where new versions come from.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Source {
+    /// The component that counts. If it is a file, its changes are followed.
+    pub component: ComponentSource,
+    /// The configured one, while a command has put another in its place: its changes are not followed.
+    pub configured: Option<ComponentSource>,
+    /// The digest of what `component` holds, in hexadecimal, if that was rolled back.
+    pub rolled_back: Option<String>,
+}
+
+impl Source {
+    pub(super) const fn configured(component: ComponentSource) -> Self {
+        Self { component, configured: None, rolled_back: None }
+    }
+}
 
 /// A backend as the operator sees it.
 #[derive(Debug, Clone)]
@@ -21,12 +39,14 @@ pub struct Status {
     pub on_trial: bool,
     /// The only digest that is allowed, in hexadecimal.
     pub pinned: Option<String>,
+    /// Where new versions come from.
+    pub source: Source,
     /// The attempts, newest last.
     pub history: Vec<Entry>,
 }
 
 impl Status {
-    pub(super) fn nothing(name: &str) -> Self {
+    pub(super) fn nothing(name: &str, source: Source) -> Self {
         Self {
             name: name.to_owned(),
             intake: Intake::Open,
@@ -35,11 +55,12 @@ impl Status {
             staging: None,
             on_trial: false,
             pinned: None,
+            source,
             history: Vec::new(),
         }
     }
 
-    pub(super) fn of(name: &str, machine: &Lifecycle) -> Self {
+    pub(super) fn of(name: &str, machine: &Lifecycle, source: Source) -> Self {
         let memory = machine.memory();
         let entry = |number| memory.history.iter().rev().find(|entry| entry.number == number).cloned();
         Self {
@@ -54,6 +75,7 @@ impl Status {
             },
             on_trial: machine.is_on_trial(),
             pinned: memory.pinned.clone(),
+            source,
             history: memory.history.clone(),
         }
     }

@@ -1,5 +1,6 @@
 //! One backend as the operator configured it.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -93,6 +94,15 @@ pub enum ComponentSource {
     Local,
     /// A file.
     File(PathBuf),
+}
+
+impl fmt::Display for ComponentSource {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Local => f.write_str("local"),
+            Self::File(path) => path.display().fmt(f),
+        }
+    }
 }
 
 /// The sockets of a backend.

@@ -26,6 +26,7 @@ pub(super) fn backend(backend: &Backend, absent: &[(String, String)]) -> admin::
         instances: generation
             .as_ref()
             .map_or(0, |generation| u64::try_from(generation.instances()).unwrap_or(u64::MAX)),
+        flaw: generation.as_ref().and_then(|generation| generation.flaw()).map(|it| it.to_string()).unwrap_or_default(),
         grants: generation.map(|generation| generation.config.grants.words(absent)).unwrap_or_default(),
         last_refusal: status.last_refusal().map(|entry| Refusal {
             id: entry.refusal.clone().unwrap_or_default(),
@@ -35,6 +36,9 @@ pub(super) fn backend(backend: &Backend, absent: &[(String, String)]) -> admin::
         ready: number(status.ready),
         pinned: status.pinned.as_deref().map(digest).unwrap_or_default(),
         breaker: backend.breaker().map(breaker),
+        component: status.source.component.to_string(),
+        configured: status.source.configured.as_ref().map(ToString::to_string).unwrap_or_default(),
+        rolled_back: status.source.rolled_back.as_deref().map(digest).unwrap_or_default(),
     }
 }
 

@@ -36,10 +36,13 @@ impl Driver {
         if changed {
             self.keep.remember(self.machine.memory()).await;
         }
+        for (ticket, answer) in &answers {
+            self.decided(*ticket, answer.is_ok());
+        }
+        self.leave_barred().await;
         self.publish();
         self.tell_refusal();
         for (ticket, answer) in answers {
-            self.decided(ticket, answer.is_ok());
             if let Some(reply) = self.asked.remove(&ticket) {
                 // Whoever asked may have gone away.
                 let _ = reply.send(answer);
@@ -72,7 +75,7 @@ impl Driver {
 
     /// Lets operators see how it stands. First, wherever something is said: who has read it in the log asks next.
     pub(super) fn publish(&self) {
-        self.backend.status.store(Arc::new(Status::of(&self.backend.name, &self.machine)));
+        self.backend.status.store(Arc::new(Status::of(&self.backend.name, &self.machine, self.source())));
     }
 
     /// Says a refusal once.

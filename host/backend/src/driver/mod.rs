@@ -5,12 +5,12 @@
 mod aside;
 mod control;
 mod effects;
+mod instead;
 mod keep;
 mod staging;
 mod state;
 
 use std::collections::{BTreeMap, HashMap};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -26,7 +26,7 @@ use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, P
 use super::refused::Refused;
 use super::schedule::millis;
 use super::watch::Watch;
-use super::{Backend, Component, Environment, Generation, Status, environment, signature};
+use super::{Backend, Component, Environment, Generation, Source, Status, environment, signature};
 use drivebay_files::Jobs;
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_policy::limits::Limits;
@@ -161,7 +161,6 @@ impl Driver {
         let backend = Arc::clone(&self.backend);
         loop {
             self.tell_first();
-            self.leave_barred().await;
             let wake = self.wake();
             tokio::select! {
                 () = backend.closing() => return,
@@ -262,28 +261,6 @@ impl Driver {
         }
     }
 
-    /// Wants another component from now on, unless the command with this ticket is refused.
-    fn try_instead(&mut self, ticket: Ticket, path: PathBuf) {
-        let (config, code) = match self.before.take() {
-            Some(before) => (before.config, before.code),
-            None => (Arc::clone(&self.config), self.code.clone()),
-        };
-        self.before = Some(Before { ticket, config, code });
-        let component = ComponentSource::File(path);
-        self.config = Arc::new(BackendConfig { component, ..(*self.config).clone() });
-        self.watch();
-    }
-
-    /// A command was answered: what it wanted stays, or what was wanted before it is watched again.
-    fn decided(&mut self, ticket: Ticket, is_done: bool) {
-        let Some(before) = self.before.take_if(|before| before.ticket == ticket) else { return };
-        if !is_done {
-            self.config = before.config;
-            self.code = before.code;
-            self.watch();
-        }
-    }
-
     /// Reads the configured file and offers what it is.
     async fn look(&mut self, wish: Wish) {
         match Component::read(&self.config.component, self.environment.local).await {
@@ -312,20 +289,6 @@ impl Driver {
 
     fn recipe(&self, code: &str) -> Recipe {
         Recipe { code: code.to_owned(), given: keep::fingerprint(&self.config.given()) }
-    }
-
-    /// A component that a command named and that was rolled back is not meant any more: the configured file is, and is
-    /// watched again.
-    async fn leave_barred(&mut self) {
-        let was_left = |code: &String| self.machine.memory().barred.contains(&self.recipe(code));
-        if self.config.component == self.configured.component || !self.code.as_ref().is_some_and(was_left) {
-            return;
-        }
-        self.config = Arc::clone(&self.configured);
-        let read = Component::read(&self.config.component, self.environment.local).await;
-        // What it holds is not offered: the operator has gone back to what serves.
-        self.code = read.ok().map(|component| component.digest);
-        self.watch();
     }
 
     /// Watches the configured file, and its signature where one is demanded.

@@ -70,6 +70,10 @@ struct Row {
     ready: Option<u64>,
     pinned: Option<String>,
     breaker: Option<Breaker>,
+    component: String,
+    configured: Option<String>,
+    rolled_back: Option<String>,
+    flaw: Option<String>,
 }
 
 #[derive(Debug, Serialize)]
@@ -105,6 +109,10 @@ impl From<Backend> for Row {
             ready: number(backend.ready),
             pinned: text(backend.pinned),
             breaker: backend.breaker.map(|it| Breaker { state: it.state, series: it.series, again_in_ms: it.again_in }),
+            component: backend.component,
+            configured: text(backend.configured),
+            rolled_back: text(backend.rolled_back),
+            flaw: text(backend.flaw),
         }
     }
 }
@@ -127,6 +135,27 @@ impl Row {
             other => format!("it is {other}"),
         };
         Some(format!("{name}: takes no calls: {why}"))
+    }
+}
+
+impl Row {
+    /// What becomes of new versions, where that is not what the configuration leads to expect.
+    fn source(&self) -> Vec<String> {
+        let Self { name, component, .. } = self;
+        let instead = self.configured.as_ref().map(|configured| {
+            format!(
+                "{name}: {component} was loaded by a command; the configured component ({configured}) is not watched until \
+                 the configuration changes or the host restarts"
+            )
+        });
+        let left = self.rolled_back.as_ref().map(|digest| {
+            format!(
+                "{name}: {component} holds {}, which was rolled back; it is loaded when it has changed, or by `drivebay reload \
+                 {name} --force`",
+                short(digest)
+            )
+        });
+        instead.into_iter().chain(left).collect()
     }
 }
 
@@ -194,7 +223,10 @@ fn people(report: &Report) -> String {
     for row in rows {
         lines.extend(row.staging.map(|number| format!("{}: generation {number} is being staged", row.name)));
         lines.extend(row.pinned.as_ref().map(|digest| format!("{}: only {digest} is allowed", row.name)));
+        lines.extend(row.source());
         lines.extend(row.hindrance());
+        let flaw = row.flaw.as_ref();
+        lines.extend(flaw.map(|flaw| format!("{}: breaks the contract, for its vendor to mend: {flaw}", row.name)));
         let refusal = row.last_refusal.as_ref();
         lines.extend(refusal.map(|refusal| format!("{}: last refused: {} ({})", row.name, refusal.words, refusal.id)));
     }
