@@ -35,15 +35,15 @@ impl Volumes for Minimal {
             return Err(Error::invalid_argument("this backend copies nothing"));
         }
         let bytes = CapacityRange::choose(request.capacity_range, DEFAULT_BYTES, 1)?;
-        let record = records::find_or_create(&request.name, &request.parameters, bytes)?;
+        let told = Volume { volume_context: context(&request.parameters), ..Volume::new("", bytes) };
+        let (record, volume) = records::find_or_create(&request.name, &request.parameters, told)?;
         let fits = request.capacity_range.is_none_or(|range| range.contains(record.capacity_bytes));
         if !fits || record.parameters != records::fingerprint(&request.parameters) {
             let words = "a volume of this name has another size or other parameters";
             return Err(Error::already_exists(words).with_reason(Reason::Incompatible));
         }
         log::info("volumes", format!("{} is {}", request.name, record.volume_id));
-        let context = context(&request.parameters);
-        Ok(Volume { volume_context: context, ..Volume::new(record.volume_id, record.capacity_bytes) })
+        Ok(volume)
     }
 
     fn delete_volume(request: DeleteVolumeRequest) -> Result<()> {

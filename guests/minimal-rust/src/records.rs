@@ -5,8 +5,8 @@
 //! are drawn: calls for different names that counted them would all wait for one key.
 
 use drivebay_sdk::state::{self, Commit};
-use drivebay_sdk::types::StringMap;
-use drivebay_sdk::{Error, Result, new_id};
+use drivebay_sdk::types::{StringMap, Volume};
+use drivebay_sdk::{Answer, Error, Result, new_id};
 
 /// What the state holds of a volume.
 #[derive(Debug)]
@@ -24,17 +24,24 @@ pub(crate) fn fingerprint(parameters: &StringMap) -> String {
     format!("{sorted:?}")
 }
 
-/// The volume of this name, new if there is none.
-pub(crate) fn find_or_create(name: &str, parameters: &StringMap, capacity_bytes: u64) -> Result<Record> {
+/// No client is told a record: `find_or_create` has the volume beside it.
+impl Answer for Record {}
+
+/// The volume of this name, new if there is none, and what the client is told of it.
+pub(crate) fn find_or_create(name: &str, parameters: &StringMap, told: Volume) -> Result<(Record, Volume)> {
     let key = by_name(name);
     state::transact(|| {
+        let tell = |record: Record| {
+            let (volume_id, capacity_bytes) = (record.volume_id.clone(), record.capacity_bytes);
+            (record, Volume { volume_id, capacity_bytes, ..told.clone() })
+        };
         if let Some(found) = read(&key)? {
-            return Ok((parse(&key, &found)?, Commit::new()));
+            return Ok((tell(parse(&key, &found)?), Commit::new()));
         }
         let volume_id = format!("vol-{}", new_id()?);
-        let record = Record { volume_id, capacity_bytes, parameters: fingerprint(parameters) };
+        let record = Record { volume_id, capacity_bytes: told.capacity_bytes, parameters: fingerprint(parameters) };
         let commit = Commit::new().expect_absent(&key).put(&key, print(&record)).put(by_id(&record.volume_id), name);
-        Ok((record, commit))
+        Ok((tell(record), commit))
     })
 }
 

@@ -52,6 +52,7 @@
 //! # fn main() {}
 //! ```
 
+mod answer;
 mod bindings;
 mod error;
 mod export;
@@ -67,6 +68,7 @@ pub mod parameters;
 pub mod testing;
 pub mod types;
 
+pub use answer::Answer;
 pub use error::{Error, ErrorCode, Reason, Result};
 pub use host::{attach, config, context, files, http, log, mounts, state};
 pub use ids::new_id;

@@ -28,11 +28,11 @@ pub use raw::get;
 
 use std::collections::VecDeque;
 
-use crate::Result;
 #[cfg(target_family = "wasm")]
 use crate::bindings::host::drivebay::host::state as raw;
 #[cfg(not(target_family = "wasm"))]
 use crate::testing::state as raw;
+use crate::{Answer, Result};
 
 /// As often [`transact`] tries. Each conflict means that another call got through, so a call that
 /// loses this often meets a crowd and does better to let its client come back.
@@ -95,18 +95,20 @@ impl Commit {
 
 /// Decides on fresh data until the commit goes through: `attempt` reads, and returns its result
 /// with the commit that makes it true. It must change nothing else, as it may run several times.
-/// `aborted`: others were faster every time.
-pub fn transact<T>(attempt: impl FnMut() -> Result<(T, Commit)>) -> Result<T> {
+/// `aborted`: others were faster every time. A result that clients cannot be told is an error, and nothing is changed
+/// ([`Answer`]).
+pub fn transact<T: Answer>(attempt: impl FnMut() -> Result<(T, Commit)>) -> Result<T> {
     transact_on(Commit::run, attempt)
 }
 
-fn transact_on<T>(
+fn transact_on<T: Answer>(
     mut run: impl FnMut(&Commit) -> std::result::Result<(), Error>,
     mut attempt: impl FnMut() -> Result<(T, Commit)>,
 ) -> Result<T> {
     let mut left = ATTEMPTS;
     loop {
         let (result, commit) = attempt()?;
+        result.check()?;
         left -= 1;
         match run(&commit) {
             Ok(()) => return Ok(result),
