@@ -185,9 +185,38 @@ fn detail(error: &wasmtime::Error) -> String {
         if n > 0 {
             text.push_str(": ");
         }
-        text.push_str(cause.lines().map(str::trim).collect::<Vec<_>>().join(" | ").as_str());
+        text.push_str(&in_one_line(&cause));
     }
     text
+}
+
+/// What an error's first line says when the frames follow.
+const TRACE: &str = "error while executing at wasm backtrace:";
+
+/// A cause in one line. Of frames, the names and places in the source are kept: offsets into the code tell a reader nothing,
+/// and frames without names (of a stripped component, or of an interpreter's) are counted.
+fn in_one_line(cause: &str) -> String {
+    let mut lines = cause.lines().map(str::trim).filter(|line| !line.is_empty() && !line.starts_with("note: "));
+    if !cause.starts_with(TRACE) {
+        return lines.collect::<Vec<_>>().join(" | ");
+    }
+    lines.next();
+    let (nameless, named): (Vec<_>, Vec<_>) = lines.map(frame).partition(|frame| frame.contains("<wasm function "));
+    let without = match nameless.len() {
+        0 => None,
+        1 => Some("1 frame without a name".to_owned()),
+        count => Some(format!("{count} frames without names")),
+    };
+    let named = named.into_iter().map(str::to_owned);
+    format!("in the guest: {}", named.chain(without).collect::<Vec<_>>().join(" | "))
+}
+
+/// A frame without its number and its offset.
+fn frame(line: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let line =
+        line.split_once(": ").filter(|(number, _)| is_number(number)).map_or(line, |(_, rest)| rest.trim_start());
+    line.split_once(" - ").filter(|(offset, _)| offset.starts_with("0x")).map_or(line, |(_, name)| name)
 }
 
 #[cfg(test)]

@@ -21,3 +21,15 @@ fn trouble_of_the_system_and_limits_stay_what_they_are() {
     assert_eq!(Fault::of_call(&limit).kind, FaultKind::Memory);
     assert_eq!(Fault::of_call(&wasmtime::Error::from(Trap::UnreachableCodeReached)).kind, FaultKind::Trap);
 }
+
+#[test]
+fn frames_are_told_by_their_names_and_not_by_offsets() {
+    let trace = "error while executing at wasm backtrace:\n    0:  0x3a4b - app!store::put::h0123\n                    at src/store.rs:7:3\n    \
+                 1:   0x12 - main\n    2: 0x99 - <unknown>!<wasm function 3413>\n    3: 0x98 - app!<wasm function 7>\n\
+                 note: using the `WASMTIME_BACKTRACE_DETAILS=1` environment variable may show more debugging information";
+    let told = "in the guest: app!store::put::h0123 | at src/store.rs:7:3 | main | 2 frames without names";
+    assert_eq!(in_one_line(trace), told);
+    let stripped = "error while executing at wasm backtrace:\n    0: 0x1 - <unknown>!<wasm function 1>";
+    assert_eq!(in_one_line(stripped), "in the guest: 1 frame without a name");
+    assert_eq!(in_one_line("wasm trap: unreachable\n  twice: 0x1 - so"), "wasm trap: unreachable | twice: 0x1 - so");
+}
