@@ -3,7 +3,7 @@
 
 use drivebay_proto::pb::csi::v1::controller_service_capability::{Type as Kind, rpc::Type as Rpc};
 use drivebay_proto::pb::csi::v1::{
-    ControllerGetCapabilitiesRequest, ControllerPublishVolumeRequest, CreateVolumeRequest,
+    ControllerGetCapabilitiesRequest, ControllerGetVolumeRequest, ControllerPublishVolumeRequest, CreateVolumeRequest,
     GetVolumeGroupSnapshotRequest, ListVolumesRequest, NodeExpandVolumeRequest, NodeGetVolumeStatsRequest,
     NodePublishVolumeRequest,
 };
@@ -118,4 +118,7 @@ async fn t10_the_condition_that_is_announced_is_listed() {
         condition.unwrap_or_else(|| panic!("{id} has no condition: {listed:?}")).abnormal
     };
     assert_eq!(ids.iter().map(abnormal).collect::<Vec<_>>(), [false, true], "{listed:?}");
+    // Newer monitors ask for one volume.
+    let one = client.controller_get_volume(ControllerGetVolumeRequest { volume_id: ids[1].clone() }).await.unwrap();
+    assert!(one.into_inner().status.unwrap().volume_condition.is_some_and(|condition| condition.abnormal));
 }

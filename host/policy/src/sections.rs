@@ -72,7 +72,12 @@ pub(super) fn backend() -> Vec<Row> {
         row("node-id", quoted("worker-1"), "What this node is called. Needed by backends with a node service."),
         row("settings", "{ pool = \"/pool\" }", "Passed to the backend (wasi:config): texts, numbers, true or false."),
         row("alpha", "true", "Whether alpha capabilities are shown to clients."),
-        row("legacy-condition", "false", "Whether VOLUME_CONDITION is shown to old clients."),
+        row(
+            "legacy-condition",
+            "false",
+            "Whether VOLUME_CONDITION of CSI 1.12 is advertised. Older health monitors then read the condition of volumes from\n\
+             ListVolumes, ControllerGetVolume and NodeGetVolumeStats.",
+        ),
         row("digest", quoted(digest), "The only component that may be loaded, with all 64 digits. Unless given: any."),
         row(
             "signers",
