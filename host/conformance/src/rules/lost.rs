@@ -18,23 +18,27 @@ rules! {
 
 const MEANWHILE: &[Code] = &[Code::Aborted, Code::Unavailable];
 
-/// So many times something is made anew while the driver answers before a call can be given up.
+/// A rule is tried on at most so many objects, until this many calls were given up: one may have been before the driver
+/// came to it.
 const ROUNDS: usize = 5;
+const GIVEN_UP: usize = 4;
 
-/// A request that was given up while the driver was at work on it, if the driver is slow enough for that.
-async fn given_up<R: Rpc, F>(t: Trial<'_>, make: impl Fn() -> F) -> Result<R, Stop>
+/// Gives calls up on one object after the other, and judges what becomes of each.
+async fn each<R: Rpc, M, F>(t: Trial<'_>, make: impl Fn() -> M, judge: impl Fn(R) -> F) -> Outcome
 where
-    F: Future<Output = Result<R, Stop>>,
+    M: Future<Output = Result<R, Stop>>,
+    F: Future<Output = Outcome>,
 {
-    let mut request = make().await?;
-    for _ in 1..ROUNDS {
-        if t.give_up(&request).await {
-            return Ok(request);
+    let mut given_up = 0;
+    for _ in 0..ROUNDS {
+        let request = make().await?;
+        given_up += t.give_up(&request).await;
+        judge(request).await?;
+        if given_up >= GIVEN_UP {
+            break;
         }
-        request = make().await?;
     }
-    t.give_up(&request).await;
-    Ok(request)
+    Ok(())
 }
 
 async fn again<R: Rpc>(t: Trial<'_>, request: R) -> Outcome {
@@ -49,22 +53,21 @@ async fn one_id<R: Rpc>(t: Trial<'_>, request: R, id: fn(&R::Reply) -> Option<St
 
 async fn created(t: Trial<'_>) -> Outcome {
     t.needs(Controller::CreateDeleteVolume)?;
-    let request = given_up(t, || async move { Ok(t.new_volume()) }).await?;
-    one_id(t, request, |it| it.volume.as_ref().map(|it| it.volume_id.clone())).await
+    let id = |it: &v1::CreateVolumeResponse| it.volume.as_ref().map(|it| it.volume_id.clone());
+    each(t, || async move { Ok(t.new_volume()) }, |request| one_id(t, request, id)).await
 }
 
 async fn deleted(t: Trial<'_>) -> Outcome {
-    let request = given_up(t, || async move {
-        Ok(v1::DeleteVolumeRequest { volume_id: t.volume().await?.volume_id, ..Default::default() })
-    });
-    again(t, request.await?).await
+    let make =
+        || async move { Ok(v1::DeleteVolumeRequest { volume_id: t.volume().await?.volume_id, ..Default::default() }) };
+    each(t, make, |request| again(t, request)).await
 }
 
 async fn cut(t: Trial<'_>) -> Outcome {
     t.needs(Controller::CreateDeleteSnapshot)?;
     let volume = &t.volume().await?.volume_id;
-    let request = given_up(t, || async move { Ok(t.new_snapshot(volume)) }).await?;
-    one_id(t, request, |it| it.snapshot.as_ref().map(|it| it.snapshot_id.clone())).await
+    let id = |it: &v1::CreateSnapshotResponse| it.snapshot.as_ref().map(|it| it.snapshot_id.clone());
+    each(t, || async move { Ok(t.new_snapshot(volume)) }, |request| one_id(t, request, id)).await
 }
 
 /// A volume whose publication was given up.
@@ -72,7 +75,7 @@ async fn publication(t: Trial<'_>) -> Result<(v1::Volume, Published), Stop> {
     let volume = t.any_volume().await?;
     let plan = t.staged(&volume, t.capability(Mode::SingleNodeWriter)).await?;
     for _ in 0..ROUNDS {
-        if t.give_up(&plan.publish).await {
+        if t.give_up(&plan.publish).await > 0 {
             break;
         }
         t.given(plan.unpublish()).await?;
@@ -104,12 +107,12 @@ async fn publication_undone(t: Trial<'_>) -> Outcome {
 }
 
 async fn enabled(t: Trial<'_>) -> Outcome {
-    let request = given_up(t, || async move { Ok(super::ask::plain(t).await?.enable(t)) }).await?;
-    again(t, request).await
+    let make = || async move { Ok(super::ask::plain(t).await?.enable(t)) };
+    each(t, make, |request| again(t, request)).await
 }
 
 async fn grouped(t: Trial<'_>) -> Outcome {
     super::ask::needs_groups(t)?;
     let id = |it: &g::CreateVolumeGroupResponse| it.volume_group.as_ref().map(|it| it.volume_group_id.clone());
-    one_id(t, given_up(t, || async move { Ok(t.new_group(&[])) }).await?, id).await
+    each(t, || async move { Ok(t.new_group(&[])) }, |request| one_id(t, request, id)).await
 }
