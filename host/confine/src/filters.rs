@@ -105,6 +105,15 @@ const FORBIDDEN: &[i64] = &[
     libc::SYS_setdomainname,
 ];
 
+/// What is allowed on oneself alone, by its first argument, 0: processes of the same user are none of a host's business.
+const ON_ITSELF: [i64; 5] = [
+    libc::SYS_prlimit64,
+    libc::SYS_sched_setaffinity,
+    libc::SYS_sched_setattr,
+    libc::SYS_sched_setparam,
+    libc::SYS_sched_setscheduler,
+];
+
 /// Flags of `clone` that make namespaces: time, control group, host name, messages, users, processes, network, mounts.
 const NAMESPACES: [libc::c_int; 7] = [
     libc::CLONE_NEWNS,
@@ -124,8 +133,8 @@ pub(super) fn for_compiling() -> Force {
         // A thread, never a process.
         rules.insert(libc::SYS_clone, vec![flag(thread)?]);
         // Its own limits, and itself: its user's other processes are none of its business.
-        rules.insert(libc::SYS_prlimit64, vec![first(0)?]);
-        rules.insert(libc::SYS_tgkill, vec![first(std::process::id())?]);
+        rules.insert(libc::SYS_prlimit64, vec![first(Op::Eq, 0)?]);
+        rules.insert(libc::SYS_tgkill, vec![first(Op::Eq, std::process::id())?]);
         Ok(rules)
     };
     in_force(rules, SeccompAction::Allow, SeccompAction::Errno(EPERM))
@@ -137,6 +146,9 @@ pub(super) fn for_guests() -> Force {
         let mut rules = of(FORBIDDEN);
         let flags = NAMESPACES.iter().map(|bit| flag(u64::try_from(*bit).unwrap_or_default()));
         rules.insert(libc::SYS_clone, flags.collect::<Result<_, _>>()?);
+        for call in ON_ITSELF {
+            rules.insert(call, vec![first(Op::Ne, 0)?]);
+        }
         Ok(rules)
     };
     in_force(rules, SeccompAction::Errno(EPERM), SeccompAction::Allow)
@@ -182,9 +194,9 @@ fn flag(bit: u64) -> Result<SeccompRule, Failed> {
     Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Qword, Op::MaskedEq(bit), bit)?])?)
 }
 
-/// Holds when the first argument is this number.
-fn first(number: u32) -> Result<SeccompRule, Failed> {
-    Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Dword, Op::Eq, number.into())?])?)
+/// Holds when the first argument is this number, or is not.
+fn first(is: Op, number: u32) -> Result<SeccompRule, Failed> {
+    Ok(SeccompRule::new(vec![SeccompCondition::new(0, Width::Dword, is, number.into())?])?)
 }
 
 fn install(rules: Rules, listed: SeccompAction, all_else: SeccompAction) -> Result<(), Failed> {

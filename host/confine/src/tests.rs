@@ -10,6 +10,7 @@ use std::process::Command;
 
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 use rustix::process::{Resource, getppid, getrlimit, prlimit};
+use rustix::thread::{sched_getaffinity, sched_setaffinity};
 
 use super::*;
 
@@ -52,6 +53,9 @@ fn attempts(directory: &Path) -> Vec<(&'static str, bool)> {
         ("socket", std::os::unix::net::UnixListener::bind(in_directory("socket")).is_ok()),
         ("other port", std::net::TcpListener::bind("127.0.0.1:39911").is_ok()),
         ("other numbers", other_numbers()),
+        ("others' limits", prlimit(getppid(), Resource::Core, getrlimit(Resource::Core)).is_ok()),
+        ("others' processors", sched_setaffinity(getppid(), &sched_getaffinity(None).unwrap()).is_ok()),
+        ("own processors", sched_setaffinity(None, &sched_getaffinity(None).unwrap()).is_ok()),
         ("any port", std::net::TcpListener::bind("127.0.0.1:0").is_ok()),
     ];
     for name in ["device", "file", "socket", "program"] {
@@ -123,10 +127,11 @@ fn is_root() -> bool {
 fn what_runs_guests_can_do_its_work_and_nothing_else() {
     let place = tempfile::tempdir().unwrap();
     let said = run("guests_entry", place.path());
-    for name in ["mount", "namespace", "device", "system file", "own program", "other port", "other numbers"] {
+    let refused = ["mount", "namespace", "device", "system file", "own program", "other port", "other numbers"];
+    for name in refused.into_iter().chain(["others' limits", "others' processors"]) {
         assert!(said.contains(&format!("tried {name}: refused")), "{name}:\n{said}");
     }
-    for name in ["own file", "renaming", "thread", "system program", "itself", "socket", "any port"] {
+    for name in ["own file", "renaming", "thread", "system program", "itself", "socket", "any port", "own processors"] {
         assert!(said.contains(&format!("tried {name}: possible")), "{name}:\n{said}");
     }
     assert!(said.contains("allows granted true") && said.contains("allows system false"), "{said}");
@@ -140,11 +145,11 @@ fn what_runs_guests_can_do_its_work_and_nothing_else() {
 
     // Not confined, the same attempts go well, but for what takes root.
     let said = run("unconfined_entry", place.path());
-    for name in ["own program", "other port", "other numbers"] {
+    for name in ["own program", "other port", "other numbers", "others' processors"] {
         assert!(said.contains(&format!("tried {name}: possible")), "{name}:\n{said}");
     }
     if is_root() {
-        for name in ["mount", "namespace", "system file"] {
+        for name in ["mount", "namespace", "system file", "others' limits"] {
             assert!(said.contains(&format!("tried {name}: possible")), "{name}:\n{said}");
         }
     }
