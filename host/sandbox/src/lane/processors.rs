@@ -8,7 +8,7 @@ use std::thread;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::Lane;
+use super::{Lane, is_here};
 
 static PLACES: LazyLock<Arc<Semaphore>> = LazyLock::new(|| Arc::new(Semaphore::new(all_but_one())));
 
@@ -48,6 +48,11 @@ impl Place {
     /// Waits for a turn to compute: on its lane, and after those that wait already.
     pub(crate) async fn turn(&self, lane: &Arc<Lane>) {
         self.leave();
+        if is_here() {
+            // Threads that serve and helpers sleep most of the time, and one that wakes up may have to wait until the
+            // kernel's slice of whoever computes is over, which is longer than a turn and another one in each version.
+            thread::yield_now();
+        }
         self.take_own(lane).await;
         // They are never closed.
         let processor = Arc::clone(&PLACES).acquire_owned().await.ok();

@@ -152,3 +152,56 @@ async fn no_more_compute_at_once_than_may_and_each_backend_has_its_turn() {
     let earlier = greedy_ends.iter().filter(|end| **end < modest).count();
     assert!(earlier < 10, "{earlier} of 20 greedy calls went before the modest one");
 }
+
+/// How late a thread wakes up that shares a processor with one that computes for a millisecond after the other: of half of its
+/// sleeps at most so much. `has_turns`: each of them is a turn.
+fn lateness(has_turns: bool) -> Duration {
+    const SLEEP: Duration = Duration::from_millis(3);
+    let first = rustix::thread::sched_getaffinity(None).unwrap();
+    let mut one = rustix::thread::CpuSet::new();
+    one.set((0..1024).find(|number| first.is_set(*number)).unwrap());
+    let over = Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let (own, lane) = (Arc::clone(&over), Lane::new("b"));
+    let computes = std::thread::spawn(move || {
+        rustix::thread::sched_setaffinity(None, &one).unwrap();
+        let place = Place::default();
+        let runtime = Builder::new_current_thread().build().unwrap();
+        thread::on_lane(|| {
+            runtime.block_on(async {
+                while !own.load(Ordering::SeqCst) {
+                    let begin = Instant::now();
+                    while begin.elapsed() < Duration::from_millis(1) {}
+                    if has_turns {
+                        place.turn(&lane).await;
+                    }
+                }
+            });
+        });
+    });
+    let sleeps = std::thread::spawn(move || {
+        rustix::thread::sched_setaffinity(None, &one).unwrap();
+        let behind = |_| {
+            let begin = Instant::now();
+            std::thread::park_timeout(SLEEP);
+            begin.elapsed().saturating_sub(SLEEP)
+        };
+        let mut all: Vec<_> = (0..200).map(behind).collect();
+        all.sort_unstable();
+        all[all.len() / 2]
+    });
+    let half = sleeps.join().unwrap();
+    over.store(true, Ordering::SeqCst);
+    computes.join().unwrap();
+    half
+}
+
+#[test]
+fn who_computes_for_long_lets_those_go_first_that_wake_up() {
+    // Whatever else runs here makes both later.
+    let lets_go_first = || {
+        let (without, with) = (lateness(false), lateness(true));
+        println!("half of its sleeps end at most {without:?} late beside one that computes, {with:?} beside turns");
+        with * 2 < without
+    };
+    assert!((0..4).any(|_| lets_go_first()));
+}
