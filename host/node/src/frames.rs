@@ -49,6 +49,19 @@ pub(super) fn send_frame(socket: impl AsFd, frame: &[u8]) -> io::Result<()> {
     Ok(())
 }
 
+/// Sends a frame without waiting. False: nothing was sent, because it does not fit into one packet or the other side does not
+/// read.
+pub(super) fn try_send_frame(socket: impl AsFd, frame: &[u8]) -> bool {
+    if frame.len() > PAYLOAD {
+        return false;
+    }
+    let head = [LAST];
+    let parts = [IoSlice::new(&head), IoSlice::new(frame)];
+    let flags = SendFlags::NOSIGNAL | SendFlags::DONTWAIT;
+    let mut nothing_along = SendAncillaryBuffer::default();
+    rustix::io::retry_on_intr(|| rustix::net::sendmsg(&socket, &parts, &mut nothing_along, flags)).is_ok()
+}
+
 /// Bytes up to a bound.
 struct Bounded {
     bytes: Vec<u8>,

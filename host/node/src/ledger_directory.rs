@@ -15,7 +15,7 @@ use crate::error::{ErrorCode, NodeError};
 use crate::process;
 
 /// The directory's name in the state directory.
-const NAME: &str = "node";
+pub(crate) const NAME: &str = "node";
 /// The same until all is in it.
 const PART: &str = "node.new";
 /// The ledger in it.

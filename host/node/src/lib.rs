@@ -38,7 +38,7 @@ mod tests;
 
 pub use client::{ConnectRequest, Launcher, MountRequest, Node, ShareRequest};
 pub use error::{ErrorCode, NodeError};
-pub use helper::helper_main;
+pub use helper::{helper_main, still_there};
 pub use launcher::launcher_main;
 pub use permissions::{
     AttachGrant, DirectoryGrant, IscsiGrant, Mandate, MountOption, NfsGrant, Permissions, PermissionsByName,

@@ -1,5 +1,7 @@
 //! The vendor's commands: hands the command line to the kit and its answer back.
 
+use std::path::Path;
+
 use drivebay_kit::dev::Args;
 
 use super::{Exit, asked_to_stop, print, runtime, say};
@@ -22,7 +24,8 @@ pub(super) fn told(done: anyhow::Result<String>) -> Exit {
 pub(super) fn dev(args: &Args) -> Exit {
     let worked = std::env::current_exe().map_err(anyhow::Error::from).and_then(|program| {
         let runtime = runtime()?;
-        runtime.block_on(async { drivebay_kit::dev::run(args, program, asked_to_stop()).await })
+        let still_there = |state: &Path| Ok(drivebay_node::still_there(state)?);
+        runtime.block_on(async { drivebay_kit::dev::run(args, program, still_there, asked_to_stop()).await })
     });
     match worked {
         Ok(()) => Exit::Done,

@@ -48,14 +48,17 @@ pub struct Args {
     command: Vec<String>,
 }
 
-/// Works until `stop` resolves.
+/// What is still mounted of a host with this state directory, in words.
+pub type StillThere = fn(&Path) -> Result<Vec<String>>;
+
+/// Works until `stop` resolves. `still_there` reads a host's ledger of node work.
 ///
 /// # Errors
 /// When the plan cannot be read, the place not be used, or the host not be started.
-pub async fn run(args: &Args, program: PathBuf, stop: impl Future<Output = ()>) -> Result<()> {
+pub async fn run(args: &Args, program: PathBuf, still_there: StillThere, stop: impl Future<Output = ()>) -> Result<()> {
     let plan = plan(args)?;
     let place = Place { folder: std::path::absolute(&args.dir).context("--dir is no path")? };
-    claim(&place)?;
+    claim(&place, still_there)?;
     let mut work =
         Work { host: Host::new(program, place.clone()), plan, command: args.command.clone(), place, builds: 0 };
     let worked = tokio::select! {
@@ -64,7 +67,7 @@ pub async fn run(args: &Args, program: PathBuf, stop: impl Future<Output = ()>) 
     };
     let Work { host, place, .. } = work;
     host.end().await;
-    release(&place);
+    release(&place, still_there);
     worked
 }
 
@@ -150,7 +153,7 @@ fn shell(line: &str) -> Command {
 }
 
 /// Makes the folder ours: new, or one that an earlier run left.
-fn claim(place: &Place) -> Result<()> {
+fn claim(place: &Place, still_there: StillThere) -> Result<()> {
     let folder = place.folder.display();
     if std::os::unix::net::UnixStream::connect(place.admin()).is_ok() {
         bail!("another `drivebay dev` serves in {folder}; end it, or choose another place with --dir");
@@ -160,7 +163,7 @@ fn claim(place: &Place) -> Result<()> {
             if entries.next().is_some() && !is_ours(place) {
                 bail!("{folder} has files that are not of `drivebay dev`; choose another place with --dir");
             }
-            release(place);
+            release(place, still_there);
         }
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).with_context(|| folder.to_string()),
@@ -173,8 +176,15 @@ fn is_ours(place: &Place) -> bool {
     std::fs::read_to_string(place.configuration()).is_ok_and(|text| text.starts_with(MARK))
 }
 
-/// Removes what a run makes; a file of somebody else stays, and with it the folder.
-fn release(place: &Place) {
+/// Removes what a run makes; a file of somebody else stays, and with it the folder. So does what the next host needs to take
+/// mounts away that are still there.
+fn release(place: &Place, still_there: StillThere) {
+    let left = still_there(&place.state()).unwrap_or_else(|error| vec![format!("{error:#}")]);
+    if !left.is_empty() {
+        let folder = place.folder.display();
+        say(&format!("still mounted: {}; {folder} stays, and the next run takes up from there", left.join(", ")));
+        return;
+    }
     // Last, as it is what tells that the folder is ours.
     let mut files: Vec<PathBuf> = vec![place.csi(), place.addons(), place.admin()];
     let entries = std::fs::read_dir(&place.folder).into_iter().flatten().filter_map(Result::ok);

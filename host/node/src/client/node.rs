@@ -69,7 +69,7 @@ type Answered = Result<Answer, NodeError>;
 struct Connection {
     /// Tells this helper from those before it; process ids come again.
     serial: u64,
-    outgoing: mpsc::Sender<Vec<u8>>,
+    outgoing: Outgoing,
     awaited: Arc<Mutex<Awaited>>,
     process: u32,
 }
@@ -214,9 +214,9 @@ impl Connection {
         let reading = ours.try_clone().map_err(|error| NodeError::io("copying a socket", &error))?;
         let process = start_process(launch, theirs)?;
         let awaited = Arc::new(Mutex::new(Awaited::default()));
-        let (outgoing, queue) = mpsc::channel();
-        let for_reader = Arc::clone(&awaited);
-        run("node-write", move || write(&ours, &queue))?;
+        let (outgoing, queue, waiting) = Outgoing::new(ours);
+        let (for_writer, for_reader) = (Arc::clone(&outgoing.socket), Arc::clone(&awaited));
+        run("node-write", move || write(&for_writer, &queue, &waiting))?;
         run("node-read", move || read(&reading, &for_reader))?;
         Ok(Self { serial: NEXT_HELPER.fetch_add(1, Ordering::Relaxed), outgoing, awaited, process })
     }
@@ -240,9 +240,36 @@ impl Connection {
         };
         awaited.replies.insert(id, sender);
         drop(awaited);
-        // If the writer has ended, the reader is about to answer everything that is awaited.
-        let _ = self.outgoing.send(frame);
+        self.outgoing.send(frame);
         receiver
+    }
+}
+
+/// The way to the helper. Whoever has a frame sends it, which saves a thread's wake-up for each; what would have to wait is left
+/// to the writer, and what comes then queues behind it.
+#[derive(Debug)]
+struct Outgoing {
+    socket: Arc<OwnedFd>,
+    queue: mpsc::Sender<Vec<u8>>,
+    /// Frames that the writer has not sent yet.
+    waiting: Arc<Mutex<usize>>,
+}
+
+impl Outgoing {
+    fn new(socket: OwnedFd) -> (Self, mpsc::Receiver<Vec<u8>>, Arc<Mutex<usize>>) {
+        let (queue, queued) = mpsc::channel();
+        let waiting = Arc::new(Mutex::new(0));
+        (Self { socket: Arc::new(socket), queue, waiting: Arc::clone(&waiting) }, queued, waiting)
+    }
+
+    fn send(&self, frame: Vec<u8>) {
+        let mut waiting = lock(&self.waiting);
+        if *waiting == 0 && frames::try_send_frame(&*self.socket, &frame) {
+            return;
+        }
+        *waiting += 1;
+        // If the writer has ended, the reader is about to answer everything that is awaited.
+        let _ = self.queue.send(frame);
     }
 }
 
@@ -289,11 +316,13 @@ fn run(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), NodeError
     started.map(drop).map_err(|error| NodeError::io("starting a thread", &error))
 }
 
-fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Vec<u8>>) {
+fn write(socket: &OwnedFd, queue: &mpsc::Receiver<Vec<u8>>, waiting: &Mutex<usize>) {
     while let Ok(frame) = queue.recv() {
         if frames::send_frame(socket, &frame).is_err() {
+            // What comes now is for nobody.
             break;
         }
+        *lock(waiting) -= 1;
     }
     // The end of the stream is how the helper learns that nobody needs it any more. An error means
     // that it knows already.

@@ -83,7 +83,8 @@ impl Crew {
         self.start(backend, Pace::Works, Box::new(job), None);
     }
 
-    fn start_what_can(&self) {
+    /// Starts jobs that wait, as far as they have a slot and their volumes are free by now.
+    pub(super) fn start_what_can(&self) {
         loop {
             let take = |key: &VolumeKey| self.0.turns.try_take(key);
             let mut schedules = self.lock();

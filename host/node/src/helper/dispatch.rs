@@ -13,7 +13,7 @@ use super::ops::mount::{Source, Wanted};
 use super::ops::{bind, block, device, filesystem, freeze, mount, renew, undo, usage};
 use super::recover::{abandon, recover, settle};
 use super::rules;
-use super::turns::VolumeKey;
+use super::turns::{Turn, VolumeKey};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Answer, Caller, LedgerEntry, Operation, Publication, Request};
 
@@ -52,6 +52,28 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         | Operation::SetGroup { volume, .. } => Some(volume.as_str()),
     };
     volume.map(|volume| VolumeKey::new(&request.caller.backend, volume))
+}
+
+/// What a request needs that is done by a look into the ledger or a line of it.
+#[derive(Debug)]
+pub(super) struct Note {
+    _turn: Option<Turn>,
+}
+
+/// What it needs where it is done by a look into the ledger or a line of it: a thread of its own would wait longer for a
+/// processor than this takes. None: it is more than that.
+pub(super) fn note(engine: &Engine, request: &Request) -> Option<Note> {
+    let Request { caller, operation } = request;
+    match operation {
+        Operation::Acknowledge { .. } | Operation::Forget { .. } => Some(Note { _turn: None }),
+        // With nothing of the volume there is nothing to compare with the system.
+        Operation::Publications { volume: Some(volume) } => {
+            let turn = engine.turns.try_take(&VolumeKey::new(&caller.backend, volume))?;
+            let is_bare = !engine.read(|ledger| ledger.holds(&caller.backend, volume));
+            is_bare.then_some(Note { _turn: Some(turn) })
+        }
+        _ => None,
+    }
 }
 
 /// Whether a request may have to wait for a server.

@@ -86,6 +86,18 @@ impl Journal {
         Ok(Some((journal, header, records)))
     }
 
+    /// Reads a file that somebody may be writing: up to the first damage. None: there is no header.
+    pub(crate) fn peek(directory: &Path) -> Result<Option<(Header, Vec<Record>)>, JournalError> {
+        let path = directory.join(FILE);
+        let text = match fs::read(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(source) => return Err(JournalError::System { attempt: "reading", path, source }),
+        };
+        // Of no start of the machine: damage is its end.
+        Ok(parse(&text, &path, "")?.map(|(header, records, _)| (header, records)))
+    }
+
     /// Writes a new file in place of the old one, all at once.
     pub(crate) fn create(directory: &Path, header: &Header, records: &[Record]) -> Result<Self, JournalError> {
         let path = directory.join(NEW_FILE);

@@ -6,7 +6,7 @@
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
 //!   |         '-> rules            |
-//!   '-> crew -> schedule           |
+//!   '-> crew -> schedule           |          still --> journal -> ledger (read by others)
 //!                                  |       |-----> turns, holds, heavy, proofs
 //!                                  |       '-----> permits -> grants
 //!                                  '-> system (what the kernel and its programs are asked)
@@ -33,7 +33,9 @@ mod rules;
 mod said;
 pub(crate) mod schedule;
 mod serve;
+mod still;
 pub(crate) mod system;
 pub(crate) mod turns;
 
 pub use serve::helper_main;
+pub use still::still_there;

@@ -5,13 +5,14 @@
 //! struck out, what the ledger does not name is not seen.
 
 use std::sync::Arc;
+use std::thread;
 
 use super::engine::Engine;
 use super::ledger::{Entry, Stage};
 use super::ops::presence::{Presence, presence};
 use super::ops::undo::{undo, undo_orphans};
 use super::system::table::MountTable;
-use super::turns::VolumeKey;
+use super::turns::{Turn, VolumeKey};
 use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
 use crate::protocol::{EntryKind, RecoveryReport, Unresolved};
@@ -63,19 +64,45 @@ pub(super) fn settle(engine: &Engine, key: &VolumeKey) -> Result<(), NodeError> 
     undo_orphans(engine, key)
 }
 
-/// Compares what earlier helpers wrote with the system, volume by volume.
+/// Compares what earlier helpers wrote with the system, volume by volume. What may wait for a server goes on afterwards: the
+/// next request for such a volume waits for its turn, and nobody else.
 pub(super) fn recover(engine: &Arc<Engine>) -> Result<RecoveryReport, NodeError> {
     let mut report = RecoveryReport { vanished: engine.take_vanished(), ..RecoveryReport::default() };
     for key in engine.volumes() {
-        let _turn = engine.turns.take(vec![key.clone()]);
+        let turn = engine.turns.take(vec![key.clone()]);
         let mut entries = engine.read(|ledger| ledger.of_volume(&key.backend, &key.volume));
         entries.retain(|entry| entry.id < engine.first_own_id);
-        for entry in entries.iter().rev() {
-            let found = presence(engine, entry, &MountTable::read()?)?;
-            recover_entry(engine, entry, found, &mut report)?;
+        if entries.iter().any(|entry| entry.share.is_some() || entry.connected.is_some()) {
+            later(engine, turn, entries)?;
+        } else {
+            recover_volume(engine, &entries, &mut report)?;
         }
     }
     Ok(report)
+}
+
+fn recover_volume(engine: &Engine, entries: &[Entry], report: &mut RecoveryReport) -> Result<(), NodeError> {
+    entries.iter().rev().try_for_each(|entry| {
+        let found = presence(engine, entry, &MountTable::read()?)?;
+        recover_entry(engine, entry, found, report)
+    })
+}
+
+/// Recovers a volume whose turn is held, on a thread of its own.
+fn later(engine: &Arc<Engine>, turn: Turn, entries: Vec<Entry>) -> Result<(), NodeError> {
+    let engine = Arc::clone(engine);
+    let work = move || {
+        let mut report = RecoveryReport::default();
+        if let Err(error) = recover_volume(&engine, &entries, &mut report) {
+            log(&format!("recovery of a volume with a share: {error}"));
+        }
+        drop(turn);
+        let RecoveryReport { kept, undone, vanished, unresolved } = report;
+        let counts = [kept.len(), undone.len(), vanished.len(), unresolved.len()];
+        log(&format!("recovered a volume with a share: kept, undone, vanished, unresolved {counts:?}"));
+    };
+    let started = thread::Builder::new().name("node-recovery".to_owned()).spawn(work);
+    started.map(drop).map_err(|error| NodeError::io("starting a thread", &error))
 }
 
 fn recover_entry(

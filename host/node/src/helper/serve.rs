@@ -15,6 +15,7 @@ use super::dispatch;
 use super::engine::Engine;
 use super::limits::WAITING_OF_ONE;
 use super::ops::freeze;
+use super::system::programs;
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::ReadPermissions;
 use crate::protocol::{Answer, Numbered, Operation, Reply, Request};
@@ -53,6 +54,7 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
             Err(error) => break Err(unreadable(error)),
         }
     };
+    programs::wait_for_no_server();
     // What runs may wait for a frozen file system, and a freeze may be among what runs.
     freeze::thaw_all(&engine);
     crew.finish();
@@ -65,6 +67,11 @@ fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbe
     if request.operation == Operation::Reread {
         // In the order of arrival: what follows relies on it.
         return reply(replies, &Reply { id, result: answer(engine, &request) });
+    }
+    if let Some(note) = dispatch::note(engine, &request) {
+        reply(replies, &Reply { id, result: answer(engine, &request) });
+        drop(note);
+        return crew.start_what_can();
     }
     let is_thaw = matches!(request.operation, Operation::Thaw { .. });
     let (key, backend) = (dispatch::turn_of(&request), request.caller.backend.clone());

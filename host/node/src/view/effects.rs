@@ -137,6 +137,37 @@ pub(super) fn empty() -> Result<OwnedFd> {
     file_system("tmpfs", &[("mode", "0500"), ("size", "4k")], flags)
 }
 
+/// Mounts that are nowhere yet as one: the others attached within the first, each at its path in this namespace.
+pub(super) fn joined(
+    namespace: BorrowedFd<'_>,
+    first: (PathBuf, OwnedFd),
+    others: Vec<(PathBuf, OwnedFd)>,
+) -> Result<OwnedFd> {
+    let namespace =
+        namespace.try_clone_to_owned().map_err(|error| Errno::from_io_error(&error).unwrap_or(Errno::IO))?;
+    // In a copy of it, which ends with the thread: nobody sees them in between. A copy of the system's own would keep busy for
+    // a moment whatever is mounted on the machine.
+    in_thread(move || {
+        leave(UnshareFlags::FS)?;
+        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Mount))?;
+        leave(UnshareFlags::NEWNS)?;
+        mount_change("/", MountPropagationFlags::REC | MountPropagationFlags::PRIVATE)?;
+        let root = first.0.clone();
+        for (path, mount) in std::iter::once(first).chain(others) {
+            attach_at(&mount, &path)?;
+        }
+        let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_RECURSIVE;
+        open_tree(CWD, &root, flags)
+    })
+}
+
+/// Attaches a mount where whatever stands there is hidden by it from then on.
+fn attach_at(mount: &OwnedFd, path: &Path) -> Result<()> {
+    let point = openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), PLAIN)?;
+    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
+    move_mount(mount, "", &point, "", flags)
+}
+
 /// Makes what a mount is attached to, and everything above it.
 pub(super) fn make_point(root: &OwnedFd, path: &Path, is_directory: bool) -> Result<()> {
     let below = below(path)?;
@@ -208,12 +239,7 @@ pub(super) fn change(
         }
         let mut refused = Vec::new();
         for (path, copy) in come {
-            let flags = OFlags::PATH | OFlags::CLOEXEC;
-            let attached = openat2(CWD, &path, flags, Mode::empty(), PLAIN).and_then(|point| {
-                let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-                move_mount(&copy, "", &point, "", flags)
-            });
-            if let Err(errno) = attached {
+            if let Err(errno) = attach_at(&copy, &path) {
                 refused.push((path, errno));
             }
         }

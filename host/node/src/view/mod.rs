@@ -19,7 +19,7 @@ mod watch;
 mod way;
 
 use std::fs;
-use std::os::fd::{AsFd, BorrowedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use self::effects::Made;
@@ -101,7 +101,14 @@ impl View {
             return Ok(refused);
         }
         let (mut go, mut come) = (Vec::new(), Vec::new());
-        for path in steps.go {
+        // Where something is hidden, what was there before stays below what comes, with what hides in it: whoever in the
+        // namespace has a directory of it open could look behind what is taken away.
+        let (staying, coming) = (plan::veiled(&steps.go, &self.shown), plan::veiled(&steps.come, &wanted));
+        let stays = |path: &PathBuf| staying.keys().any(|outer| path.starts_with(outer));
+        let replaced =
+            |path: &PathBuf| staying.keys().any(|outer| path.starts_with(outer) && wanted.contains_key(outer));
+        self.shown.retain(|path, _| !replaced(path));
+        for path in steps.go.into_iter().filter(|path| !stays(path)) {
             match self.shown.remove(&path) {
                 Some(Item::Link(_)) => drop(effects::unlink(&self.made.root, &path)),
                 _ => go.push(path),
@@ -123,6 +130,18 @@ impl View {
                     self.shown.insert(path, item.clone());
                 }
                 Err(errno) => refused.push(format!("{}: {errno}", path.display())),
+            }
+        }
+        for (outer, inner) in coming {
+            let (together, rest): (Vec<_>, _) = come.into_iter().partition(|(path, _)| path.starts_with(&outer));
+            come = rest;
+            match join(self.namespace(), &outer, inner.len() + 1, together) {
+                Ok(tree) => come.push((outer, tree)),
+                Err(errno) => {
+                    // Without what hides in it, it is not shown at all.
+                    self.shown.retain(|path, _| !path.starts_with(&outer));
+                    refused.push(format!("{}: {errno}", outer.display()));
+                }
             }
         }
         let gone = go.clone();
@@ -161,6 +180,21 @@ impl View {
     pub(crate) fn knows(&self, visible: &Visible) -> bool {
         self.visible.contains(visible)
     }
+}
+
+/// Makes one of so many copies, of which the first is the outermost.
+fn join(
+    namespace: BorrowedFd<'_>,
+    outer: &Path,
+    count: usize,
+    mut copies: Vec<(PathBuf, OwnedFd)>,
+) -> rustix::io::Result<OwnedFd> {
+    if copies.len() != count || copies.first().is_none_or(|(path, _)| path != outer) {
+        // What could not be made was said.
+        return Err(rustix::io::Errno::NOENT);
+    }
+    let first = copies.remove(0);
+    effects::joined(namespace, first, copies)
 }
 
 fn failed_to_show(refused: &[String]) -> NodeError {

@@ -162,5 +162,22 @@ pub(super) fn steps(shown: &Plan, wanted: &Plan) -> Steps {
     Steps { go, come: of(wanted) }
 }
 
+/// Those of some paths in which something is hidden, each with all of them below it: what hides is never to be missing
+/// while they are there, and so they come and stay together.
+pub(super) fn veiled(paths: &[PathBuf], plan: &Plan) -> BTreeMap<PathBuf, Vec<PathBuf>> {
+    let is_mounted = |path: &PathBuf| matches!(plan.get(path), Some(Item::Bind(_) | Item::Empty(_)));
+    let hidden = paths.iter().filter(|path| matches!(plan.get(*path), Some(Item::Empty(_))));
+    let around = |path: &PathBuf| {
+        let outer = paths.iter().filter(|outer| is_mounted(outer) && path.starts_with(outer));
+        outer.min_by_key(|outer| outer.as_os_str().len()).cloned()
+    };
+    let all_in = |outer: PathBuf| {
+        let inner = paths.iter().filter(|path| is_mounted(path) && **path != outer && path.starts_with(&outer));
+        let inner = inner.cloned().collect();
+        (outer, inner)
+    };
+    hidden.filter_map(around).map(all_in).collect()
+}
+
 #[cfg(test)]
 mod tests;

@@ -3,6 +3,8 @@
 use std::io::Write as _;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::process::Command;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
@@ -168,6 +170,55 @@ fn what_is_hidden_is_neither_seen_nor_replaced() {
         fs::rename(root.join("pool/deep/state/beside"), root.join("pool/deep/state/moved")).unwrap();
     });
     assert_eq!(fs::read_to_string(scene.at("pool/deep/state/node/ledger")).unwrap(), "x");
+}
+
+/// Whoever looks all the time, by the path and from a directory that it has open, sees it at no moment.
+#[test]
+fn what_is_hidden_stays_hidden_while_what_is_above_it_changes() {
+    let Some(scene) = Scene::new() else { return };
+    let fill = || {
+        fs::create_dir_all(scene.at("pool/deep/state/node")).unwrap();
+        fs::write(scene.at("pool/deep/state/node/ledger"), "x").unwrap();
+    };
+    fill();
+    let rows = [("pool", Showing::Write), ("pool/deep/state", Showing::Own), ("pool/deep/state/node", Showing::Hidden)];
+    let mut view = scene.view(&rows);
+    let (stop, root) = (Arc::new(AtomicBool::new(false)), scene.root.clone());
+    let (namespace, own) = (view.namespace().try_clone_to_owned().unwrap(), Arc::clone(&stop));
+    let looker = std::thread::spawn(move || {
+        inside(namespace.as_fd(), move || {
+            let held = fs::File::open(root.join("pool/deep/state")).unwrap();
+            let ledger = root.join("pool/deep/state/node/ledger");
+            let sees = || {
+                let flags = rustix::fs::OFlags::RDONLY;
+                let opened = rustix::fs::openat(&held, "node/ledger", flags, rustix::fs::Mode::empty());
+                opened.is_ok() || ledger.exists()
+            };
+            let mut times = 0;
+            while !own.load(Ordering::SeqCst) {
+                times += usize::from(sees());
+            }
+            times
+        })
+    });
+    for _ in 0..20 {
+        mount("tmpfs", scene.at("pool"), "tmpfs", MountFlags::empty(), None).unwrap();
+        fill();
+        fs::write(scene.at("pool/mounted"), "x").unwrap();
+        view.follow();
+        assert_eq!(reads(&view, &scene.at("pool/mounted")).as_deref(), Some("x"));
+        unmount(scene.at("pool"), UnmountFlags::DETACH).unwrap();
+        view.follow();
+        assert!(reads(&view, &scene.at("pool/a")).is_some());
+        // The directory alone.
+        fs::rename(scene.at("pool/deep/state/node"), scene.at("pool/deep/state/old")).unwrap();
+        view.follow();
+        fs::rename(scene.at("pool/deep/state/old"), scene.at("pool/deep/state/node")).unwrap();
+        view.follow();
+    }
+    stop.store(true, Ordering::SeqCst);
+    assert_eq!(looker.join().unwrap(), 0);
+    assert!(reads(&view, &scene.at("pool/deep/state/node/ledger")).is_none());
 }
 
 /// As systemd has it, and a pod with `HostToContainer`.

@@ -12,10 +12,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
+use std::sync::LazyLock;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use rustix::event::{PollFd, PollFlags, Timespec};
+use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
 use rustix::io::Errno;
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
@@ -99,24 +100,43 @@ pub(crate) enum Rights {
     None,
 }
 
+/// How a program is run.
+#[derive(Debug)]
+struct How<'a> {
+    limit: Duration,
+    rights: Rights,
+    cue: Option<&'a Cue>,
+    /// Its standard input; none: nothing.
+    input: Option<OwnedFd>,
+    /// Where it sees a file system in memory.
+    covered: Option<Covered>,
+}
+
+impl How<'_> {
+    const fn within(limit: Duration, rights: Rights) -> Self {
+        Self { limit, rights, cue: None, input: None, covered: None }
+    }
+}
+
 /// Runs a program to its end, with all rights.
 pub(crate) fn run(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
-    run_within(program, arguments, TIME_LIMIT, Rights::Ours)
+    execute(program, arguments, How::within(TIME_LIMIT, Rights::Ours))
 }
 
 /// Runs a program to its end, without any right.
 pub(crate) fn run_without_rights(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
-    run_within(program, arguments, TIME_LIMIT, Rights::None)
+    execute(program, arguments, How::within(TIME_LIMIT, Rights::None))
 }
 
-/// Runs a program to its end, or kills it.
+/// Runs a program that may wait for a server to its end, or kills it: when its time is over, or when nobody needs to know
+/// any more ([`wait_for_no_server`]).
 pub(crate) fn run_within(
     program: &str,
     arguments: &[&str],
     limit: Duration,
     rights: Rights,
 ) -> Result<Outcome, NodeError> {
-    start(program, arguments, limit, rights, None)
+    wait_for(program, arguments, How { cue: NO_SERVER.as_ref(), ..How::within(limit, rights) })
 }
 
 /// As [`run_within`] with all rights, for a program that sees a file system in memory in some places.
@@ -126,16 +146,60 @@ pub(crate) fn run_covered(
     limit: Duration,
     covered: Covered,
 ) -> Result<Outcome, NodeError> {
-    start(program, arguments, limit, Rights::Ours, Some(covered))
+    let how = How { cue: NO_SERVER.as_ref(), covered: Some(covered), ..How::within(limit, Rights::Ours) };
+    wait_for(program, arguments, how)
 }
 
-fn start(
+/// The same with a directory that the program knows as [`HERE`], and whatever rights the helper has.
+pub(crate) fn run_in(
+    directory: OwnedFd,
     program: &str,
     arguments: &[&str],
     limit: Duration,
-    rights: Rights,
-    covered: Option<Covered>,
 ) -> Result<Outcome, NodeError> {
+    let how = How { cue: NO_SERVER.as_ref(), input: Some(directory), ..How::within(limit, Rights::Ours) };
+    wait_for(program, arguments, how)
+}
+
+/// What a program calls the directory of [`run_in`]: its standard input.
+pub(crate) const HERE: &str = "/proc/self/fd/0";
+
+fn wait_for(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, NodeError> {
+    if how.cue.is_some_and(Cue::is_given) {
+        return Err(NodeError::new(ErrorCode::Limit, format!("the host has ended, so {program} is not run any more")));
+    }
+    execute(program, arguments, how)
+}
+
+/// From now on no program is waited for that may wait for a server: the next helper waits for this one's end.
+pub(crate) fn wait_for_no_server() {
+    NO_SERVER.iter().for_each(Cue::give);
+}
+
+static NO_SERVER: LazyLock<Option<Cue>> = LazyLock::new(Cue::new);
+
+/// Given once, and seen by all who wait from then on.
+#[derive(Debug)]
+struct Cue(OwnedFd);
+
+impl Cue {
+    fn new() -> Option<Self> {
+        rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK).ok().map(Self)
+    }
+
+    fn give(&self) {
+        // It fails only where it was given already, over and over.
+        let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
+    }
+
+    fn is_given(&self) -> bool {
+        let mut asked = [PollFd::new(&self.0, PollFlags::IN)];
+        rustix::event::poll(&mut asked, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).is_ok_and(|count| count > 0)
+    }
+}
+
+fn execute(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, NodeError> {
+    let How { limit, rights, cue, input, covered } = how;
     let failed = |error: std::io::Error| NodeError::io(format!("running {program}"), &error);
     let (path, search) = locate(program)?;
     let (reader, writer) = std::io::pipe().map_err(failed)?;
@@ -146,7 +210,7 @@ fn start(
         .env("PATH", search)
         .env("LC_ALL", "C")
         .current_dir("/")
-        .stdin(Stdio::null())
+        .stdin(input.map_or_else(Stdio::null, Stdio::from))
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer)
         .process_group(0);
@@ -154,7 +218,7 @@ fn start(
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the pipe's far end.
     drop(command);
-    let collected = collect(&child, reader, Instant::now() + limit);
+    let collected = collect(&child, reader, Instant::now() + limit, cue);
     if collected.is_err() {
         kill(&mut child);
         if !ends(&child, KILL_LIMIT) {
@@ -163,6 +227,7 @@ fn start(
     }
     let status = child.wait().map_err(failed)?;
     let output = collected.map_err(|errno| match errno {
+        Errno::CANCELED => NodeError::new(ErrorCode::Limit, format!("{program} was killed: the host has ended")),
         Errno::TIMEDOUT => {
             let message = format!("{program} did not end within {} s and was killed", limit.as_secs());
             NodeError::new(ErrorCode::Limit, message)
@@ -212,7 +277,7 @@ fn bound(command: &mut Command, rights: Rights, covered: Option<Covered>) {
 }
 
 /// Reads what the program prints until it ends.
-fn collect(child: &Child, mut reader: PipeReader, deadline: Instant) -> Result<String, Errno> {
+fn collect(child: &Child, mut reader: PipeReader, deadline: Instant, cue: Option<&Cue>) -> Result<String, Errno> {
     let process = watch(child)?;
     let mut output = Vec::new();
     let mut open = true;
@@ -221,7 +286,10 @@ fn collect(child: &Child, mut reader: PipeReader, deadline: Instant) -> Result<S
         if rest.is_zero() {
             return Err(Errno::TIMEDOUT);
         }
-        let (readable, ended) = wait(&process, open.then_some(&reader), rest)?;
+        let (readable, ended, cancelled) = wait(&process, open.then_some(&reader), cue, rest)?;
+        if cancelled && !ended {
+            return Err(Errno::CANCELED);
+        }
         if readable {
             open = read_some(&mut reader, &mut output)?;
         } else if ended {
@@ -232,7 +300,7 @@ fn collect(child: &Child, mut reader: PipeReader, deadline: Instant) -> Result<S
 
 /// Whether a program ends within this time.
 fn ends(child: &Child, limit: Duration) -> bool {
-    watch(child).is_ok_and(|process| wait(&process, None, limit).is_ok_and(|(_, ended)| ended))
+    watch(child).is_ok_and(|process| wait(&process, None, None, limit).is_ok_and(|(_, ended, _)| ended))
 }
 
 /// Lets a program that cannot be killed end in its own time: nobody waits for it but a thread that does nothing else.
@@ -249,17 +317,24 @@ fn watch(child: &Child) -> Result<OwnedFd, Errno> {
     rustix::process::pidfd_open(Pid::from_child(child), PidfdFlags::empty())
 }
 
-/// Whether there is something to read, and whether the program has ended.
-fn wait(process: &OwnedFd, reader: Option<&PipeReader>, rest: Duration) -> Result<(bool, bool), Errno> {
+/// Whether there is something to read, whether the program has ended, and whether it is to be given up.
+fn wait(
+    process: &OwnedFd,
+    reader: Option<&PipeReader>,
+    cue: Option<&Cue>,
+    rest: Duration,
+) -> Result<(bool, bool, bool), Errno> {
     let timeout = Timespec::try_from(rest).map_err(|_| Errno::INVAL)?;
     let mut watched = vec![PollFd::new(process, PollFlags::IN)];
+    watched.extend(cue.map(|cue| PollFd::new(&cue.0, PollFlags::IN)));
     watched.extend(reader.map(|reader| PollFd::new(reader, PollFlags::IN)));
+    let (of_cue, of_reader) = (cue.map(|_| 1), reader.map(|_| watched.len() - 1));
     match rustix::event::poll(&mut watched, Some(&timeout)) {
         Ok(_) | Err(Errno::INTR) => {}
         Err(errno) => return Err(errno),
     }
-    let happened = |at: usize| watched.get(at).is_some_and(|it| !it.revents().is_empty());
-    Ok((happened(1), happened(0)))
+    let happened = |at: Option<usize>| at.and_then(|at| watched.get(at)).is_some_and(|it| !it.revents().is_empty());
+    Ok((happened(of_reader), happened(Some(0)), happened(of_cue)))
 }
 
 /// False at the end of the output. What is over the limit is read and dropped, so that the program

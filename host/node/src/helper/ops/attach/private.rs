@@ -3,6 +3,7 @@
 //! Owns the directories, which lie where the host's process cannot write and are named by the ledger's entries, so
 //! that what a crash leaves there is found. It must not know protocols.
 
+use std::ffi::OsStr;
 use std::fs::{self, DirBuilder};
 use std::io;
 use std::os::fd::OwnedFd;
@@ -11,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::super::system::paths::open_resolved;
-use super::super::super::system::programs::{self, Rights};
+use super::super::super::system::programs::{self, HERE};
 use super::super::super::system::table::{MountLine, MountTable};
 use super::flush::silent;
 use crate::error::{ErrorCode, NodeError};
@@ -100,11 +101,18 @@ pub(super) fn seen(place: &str) -> Result<Option<MountLine>, NodeError> {
 
 /// Unmounts a share. Never by force: what a workload has written and the server has not would be lost.
 pub(super) fn unmount(place: &str) -> Result<(), NodeError> {
-    // Without looking at the path and without other programs: both would wait for the server.
-    let arguments = ["--no-mtab", "--internal-only", "--no-canonicalize", place];
-    let ended = programs::run_within("umount", &arguments, UNMOUNT_LIMIT, Rights::Ours);
-    // The table knows better than the program whether it is done.
-    if seen(place)?.is_none() {
+    let Some(before) = seen(place)? else { return Ok(()) };
+    let path = Path::new(place);
+    let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
+        return Err(NodeError::new(ErrorCode::Failed, format!("{place} is no place for a share")));
+    };
+    // From the directory that it is in: what became a link on the way since then leads nowhere. Without looking at the path
+    // and without other programs: both would wait for the server. An open descriptor of the mount itself would keep it busy.
+    let here = format!("{HERE}/{name}");
+    let arguments = ["--no-mtab", "--internal-only", "--no-canonicalize", &here];
+    let ended = programs::run_in(open_resolved(parent)?, "umount", &arguments, UNMOUNT_LIMIT);
+    // The table knows better than the program whether it is done, and that it was this one.
+    if !MountTable::read()?.at(place).any(|line| line.id == before.id) {
         return Ok(());
     }
     match ended {
@@ -112,7 +120,11 @@ pub(super) fn unmount(place: &str) -> Result<(), NodeError> {
             let message = format!("unmounting {place}: somebody still uses it");
             Err(NodeError::new(ErrorCode::Busy, message))
         }
-        Ok(outcome) => outcome.expect_success(&[]),
+        Ok(outcome) => {
+            outcome.expect_success(&[0])?;
+            let message = format!("unmounting {place}: something else was mounted over it meanwhile");
+            Err(NodeError::new(ErrorCode::Busy, message))
+        }
         Err(error) if error.code == ErrorCode::Limit => Err(silent(place)),
         Err(error) => Err(error),
     }
