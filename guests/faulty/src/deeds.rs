@@ -49,6 +49,8 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         },
         "commit" => return Ok(Commit::new().put("kept", vec![1; 4_096]).run()?),
         "commits" => return for_a_while(commit),
+        "burst" => return burst(),
+        "complain" => return Err(Error::internal("x".repeat(MIB))),
         "look" => return looked(),
         "reads" => return for_a_while(looked),
         "writes" => return for_a_while(write),
@@ -126,6 +128,15 @@ fn commit() -> Result<()> {
         commit = commit.put(format!("large/{n}"), vec![1; MIB - 1_024]);
     }
     Ok(commit.run()?)
+}
+
+/// A few commits, each as large as the others of its kind leave room for, until one is refused.
+fn burst() -> Result<()> {
+    for _ in 0..5 {
+        let commit = (0..3).fold(Commit::new(), |commit, n| commit.put(format!("burst/{n}"), vec![1; MIB / 2]));
+        commit.run()?;
+    }
+    Ok(())
 }
 
 /// What a well-behaved backend does with a file of its own.

@@ -2,7 +2,7 @@
 
 use drivebay_sdk::files::{self, Job, JobState};
 use drivebay_sdk::mounts::{self, Access, MountRequest};
-use drivebay_sdk::{Error, Result};
+use drivebay_sdk::{Error, Result, attach};
 
 const MIB: u64 = 1 << 20;
 
@@ -50,6 +50,10 @@ impl Work<'_> {
                 made(rest)?;
                 mounts::attach_image(self.volume, rest, Access::ReadWrite)?;
                 kept(rest, mounts::publish_device(self.volume, self.target, Access::ReadOnly))?;
+            }
+            "share" => {
+                let (server, export) = rest.split_once(' ').unwrap_or((rest, "/"));
+                kept(rest, attach::nfs(server, export).mount(self.volume, self.target, &[], Access::ReadOnly))?;
             }
             "unmount-of" => return self.unmount_of(rest).map(|()| true),
             "freeze" => self.freeze()?,

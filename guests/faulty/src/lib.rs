@@ -126,9 +126,12 @@ impl Background for Faulty {
     fn list_due(_: Instant) -> Result<DueWorks> {
         let deed = act("due", &StringMap::new())?;
         if deed == "many-works" {
-            return Ok(DueWorks { works: lies::works(), next: None });
+            return Ok(DueWorks { works: lies::works(50_000), next: None });
         }
         let has_step = config::get("at")?.as_deref() == Some("step");
+        if has_step && config::get("deed")?.as_deref() == Some("complain") {
+            return Ok(DueWorks { works: lies::works(1_000), next: None });
+        }
         let work = || Work { id: "evil".to_owned(), objects: Vec::new(), due: Instant::now() };
         Ok(DueWorks { works: has_step.then(work).into_iter().collect(), next: None })
     }

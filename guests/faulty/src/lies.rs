@@ -51,7 +51,7 @@ pub(crate) fn features(deed: &str) -> Vec<String> {
     (0..count).map(|n| format!("feature-{n}")).collect()
 }
 
-/// More work than anybody has, all of it due, and none of it on an object.
-pub(crate) fn works() -> Vec<Work> {
-    (0..50_000).map(|n| Work { id: format!("work-{n}"), objects: Vec::new(), due: Instant::now() }).collect()
+/// So much work, all of it due, and none of it on an object.
+pub(crate) fn works(count: usize) -> Vec<Work> {
+    (0..count).map(|n| Work { id: format!("work-{n}"), objects: Vec::new(), due: Instant::now() }).collect()
 }

@@ -7,7 +7,9 @@ use tonic::Code;
 use super::model::{Act, Attack, Guest, Module, Sign};
 use super::place::{SECRET, SECRET_IN_DIGITS};
 
-use Act::{Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, List, Nothing, Publish, Race, Series, Snapshot};
+use Act::{
+    Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, Later, List, Nothing, Publish, Race, Series, Snapshot,
+};
 use Code::{DeadlineExceeded, Internal, PermissionDenied, ResourceExhausted, Unavailable};
 use Guest::{Does, Starts};
 use Module::{Additions, Functions, Loop, Memories, Nested, Table};
@@ -177,6 +179,8 @@ attacks! {
         Does("create", "blank 10000") => Create, Short(200_000);
     "http-record" "5,000 refused HTTP requests, each to be written down" "log-rate"
         Does("create", "refused 5000") => Create, Short(200_000);
+    "complain" "1,000 background steps that fail, each with a megabyte of words" "log-rate"
+        Does("step", "complain") => Later, Short(200_000);
     "forge" "a forged log line and terminal escapes" "lines"
         Does("create", "forge") => Create, Silent(FORGED);
     "secrets" "the call's secrets on every channel" "masking"
@@ -187,6 +191,8 @@ attacks! {
         Does("create", "secrets-answer") => Create, Fails(Unavailable, "holds a secret of the request");
     "state" "6 MiB of state" "state"
         Does("create", "fill 6") => Create, Stores(1, 3 << 20);
+    "state-waiting" "five calls that commit 1.5 MiB at once" "state-waiting"
+        Does("create", "burst") => Crowd, Fails(Unavailable, "would wait for the disk");
     "large-key" "a key of a megabyte" "state-keys"
         Does("create", "large-key") => Create, Stores(b'k', 500_000);
     "secrets-trap" "the call's secrets in the words of a crash" "masking"
@@ -241,6 +247,8 @@ attacks! {
         Does("publish", "device-for invented /data/image") => Publish, KeptIn;
     "devices" "a loop device more than allowed, for a raw volume that is shown for reading" "node-devices"
         Does("publish", "devices /data/image") => Publish, KeptIn;
+    "share" "an export of a server that nobody granted, mounted" "mounts"
+        Does("publish", "share 127.0.0.1 /") => Publish, KeptIn;
     "unmount-other" "the end of another backend's mount" "mounts"
         Does("publish", "unmount-of id-good {place}/pods/neighbours") => Publish, KeptIn;
     "freeze" "a file system frozen and never thawed" "thaw"

@@ -24,6 +24,8 @@ use drivebay_proto::pb::csi::v1::{
 const FROZEN: Duration = Duration::from_secs(5);
 /// And not long after that.
 const THAWED: Duration = Duration::from_secs(90);
+/// In which a host does much of its own accord.
+const A_WHILE: Duration = Duration::from_secs(4);
 /// How often a client tries whether calls are refused after a series: a pause of a second may be over before it looks.
 const TRIES: usize = 5;
 /// Blocks of a stream, however long a client that is told them is to listen.
@@ -133,6 +135,10 @@ pub(super) async fn act(act: Act, channel: &Channel, patience: Duration) -> Resu
     let mut client = ControllerClient::new(channel.clone());
     let bad = || timed(create("bad"), patience);
     match act {
+        Act::Later => {
+            sleep(A_WHILE).await;
+            client.create_volume(bad()).await.map(drop)
+        }
         Act::Create | Act::Fetch => client.create_volume(bad()).await.map(drop),
         Act::Delete => {
             let request = DeleteVolumeRequest { volume_id: "id-bad".to_owned(), ..DeleteVolumeRequest::default() };

@@ -26,6 +26,7 @@ const NUMBERS: &[(&str, &str, &str)] = &[
     ("log-rate", "4KiB", "1GiB"),
     ("log-burst", "16KiB", "1GiB"),
     ("state", "2MiB", "1GiB"),
+    ("state-waiting", "2MiB", "1GiB"),
     ("handles", "64", "1000000"),
     ("open-files", "32", "1000000"),
     ("node-devices", "1", "1000"),

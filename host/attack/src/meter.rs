@@ -61,7 +61,8 @@ pub(super) enum Mix {
 /// What became of the calls.
 #[derive(Debug, Default)]
 pub(super) struct Calls {
-    took: Vec<(What, Duration)>,
+    /// What, from when, and for how long.
+    took: Vec<(What, Instant, Duration)>,
     pub(super) failed: usize,
 }
 
@@ -79,12 +80,18 @@ impl Calls {
 
     /// What 99 of 100 took at most, in microseconds; 0: there were none.
     pub(super) fn p99(&self) -> u128 {
-        p99(self.took.iter().map(|(_, took)| *took).collect())
+        p99(self.took.iter().map(|(.., took)| *took).collect())
     }
 
     /// The same of one kind of calls.
     pub(super) fn p99_of(&self, what: What) -> u128 {
-        p99(self.took.iter().filter(|(it, _)| *it == what).map(|(_, took)| *took).collect())
+        p99(self.took.iter().filter(|(it, ..)| *it == what).map(|(.., took)| *took).collect())
+    }
+
+    /// The same of those that were under way in this time.
+    pub(super) fn p99_within(&self, from: Instant, to: Instant) -> u128 {
+        let is_within = |begin: Instant, took| begin < to && begin + took > from;
+        p99(self.took.iter().filter(|(_, begin, took)| is_within(*begin, *took)).map(|(.., took)| *took).collect())
     }
 }
 
@@ -129,7 +136,7 @@ async fn calls(socket: &Path, mix: Mix, says: oneshot::Sender<()>, over: &Cancel
         }
         let begin = Instant::now();
         let answer = call(&channel, *what, &mix).await;
-        calls.took.push((*what, begin.elapsed()));
+        calls.took.push((*what, begin, begin.elapsed()));
         if let (What::Publish, Mix::Work(Some(at))) = (what, &mix) {
             calls.failed += usize::from(at.unpublish(&channel).await.is_err());
         }

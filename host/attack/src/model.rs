@@ -54,6 +54,8 @@ pub(super) enum Act {
     Blocks,
     /// The same bad call over and over, then a good one.
     Series,
+    /// A create after a while in which the host is left to itself.
+    Later,
     /// More bad calls at once than are allowed, then a read.
     Flock,
     /// A few calls at once that hold what they take until they are ended; the answer to the first that is refused.
@@ -100,7 +102,7 @@ impl Attack {
     pub(super) fn meant(&self) -> Vec<&'static str> {
         match self.by {
             // Calls that hang for the whole of a time take part in it.
-            "calls" | "memory-total" => vec!["change-time"],
+            "calls" | "memory-total" | "state-waiting" => vec!["change-time"],
             // The host that meets attack after attack. How it loads and compiles is not timed there.
             "" => vec!["cpu", "read-time", "change-time", "probe-time", "step-time", "recovery-time"],
             by => vec![by],
@@ -124,6 +126,6 @@ impl Act {
 
     /// Whether it waits so long that it is begun before all others.
     pub(super) const fn is_slow(self) -> bool {
-        matches!(self, Self::Freeze)
+        matches!(self, Self::Freeze | Self::Later)
     }
 }

@@ -65,7 +65,7 @@ impl Report {
     /// The figures below the table; the last line is how many are contained.
     pub fn lines(&self) -> Vec<String> {
         let mut lines: Vec<_> = self.lasting.iter().flat_map(Lasting::lines).collect();
-        lines.extend(self.storm.as_ref().map(Storm::line));
+        lines.extend(self.storm.iter().flat_map(Storm::lines));
         if self.skipped() > 0 {
             lines.push(format!("{} skipped: they need root", self.skipped()));
         }

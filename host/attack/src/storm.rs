@@ -1,8 +1,9 @@
 //! One host at the limits that it is released with: backends that take all they can, one kind of work after the other,
 //! beside a neighbour whose commits, reads of files and publishes are timed. Owns what is measured when.
 
+use std::cell::RefCell;
 use std::fmt::Write as _;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, Result};
 use rustix::process::geteuid;
@@ -44,6 +45,13 @@ const WORK: [(&str, usize); 12] = [
 /// Publishes at once, of volumes of their own.
 const PUBLISHES: usize = 48;
 
+/// When a kind of work went on.
+struct Work {
+    name: &'static str,
+    begin: Instant,
+    end: Instant,
+}
+
 /// What the neighbour noticed.
 #[derive(Debug, Serialize)]
 pub(super) struct Storm {
@@ -56,12 +64,14 @@ pub(super) struct Storm {
     pub(super) tries: usize,
     /// Of each kind of its calls, in microseconds: p99 in peace and under attack.
     pub(super) kinds: Vec<(What, u128, u128)>,
+    /// The p99 of all of its calls under each kind of work, in microseconds.
+    pub(super) works: Vec<(&'static str, u128)>,
     /// What is wrong with how the host ended; empty: nothing.
     pub(super) left: String,
 }
 
 impl Storm {
-    fn of(calm: &Calls, stormy: &Calls) -> Self {
+    fn of(calm: &Calls, stormy: &Calls, works: &[Work]) -> Self {
         let (quiet, under) = (calm.p99(), stormy.p99());
         Self {
             p99_in_peace_us: quiet,
@@ -71,6 +81,7 @@ impl Storm {
             neighbour_failures: calm.failed + stormy.failed,
             tries: 1,
             kinds: What::ALL.map(|what| (what, calm.p99_of(what), stormy.p99_of(what))).to_vec(),
+            works: works.iter().map(|work| (work.name, stormy.p99_within(work.begin, work.end))).collect(),
             left: String::new(),
         }
     }
@@ -82,7 +93,13 @@ impl Storm {
     }
 
     /// The figures, for people.
-    pub(super) fn line(&self) -> String {
+    pub(super) fn lines(&self) -> [String; 2] {
+        let works = self.works.iter().map(|(name, us)| format!("{name} {:.1}", ratio(*us, 1_000)));
+        let under = format!("its p99 under each kind of work, in ms: {}", works.collect::<Vec<_>>().join(", "));
+        [self.line(), under]
+    }
+
+    fn line(&self) -> String {
         let ms = |us: u128| ratio(us, 1_000);
         let kinds =
             self.kinds.iter().filter(|(_, quiet, _)| *quiet > 0).fold(String::new(), |mut all, (what, a, b)| {
@@ -133,12 +150,18 @@ async fn once(stage: &Stage) -> Result<Storm> {
     clients::ready(&attacker).await?;
     let mix = Mix::Work(is_root.then(|| PublishedAt::new(&place, "neighbours")));
     let calm = meter::beside(socket.clone(), mix.clone(), sleep(PEACEFUL)).await?;
+    let works = RefCell::new(Vec::new());
+    let ended = |name, begin| works.borrow_mut().push(Work { name, begin, end: Instant::now() });
     let storm = async {
         for (deed, calls) in WORK {
+            let begin = Instant::now();
             many(calls, |n| told(&attacker, deed, n)).await;
+            ended(deed, begin);
         }
         if is_root {
+            let begin = Instant::now();
             many(PUBLISHES, |n| published(&attacker, PublishedAt::new(&place, &format!("bad-{n}")))).await;
+            ended("publishes", begin);
         }
     };
     let stormy = meter::beside(socket, mix, storm).await?;
@@ -148,7 +171,7 @@ async fn once(stage: &Stage) -> Result<Storm> {
     drop(attacker);
     let end = host.end_busy(PATIENCE).await;
     let left = end.into_iter().chain(place.holds()).chain(super::judge::panics(&place.log()));
-    Ok(Storm { left: left.collect::<Vec<_>>().join("; "), ..Storm::of(&calm, &stormy) })
+    Ok(Storm { left: left.collect::<Vec<_>>().join("; "), ..Storm::of(&calm, &stormy, &works.into_inner()) })
 }
 
 /// Unpublishes what clients had published when they gave up; what stays is seen afterwards.
