@@ -10,7 +10,7 @@ use super::refused::Refused;
 use drivebay_confine::InForce;
 use drivebay_egress::{Egress, Subject, TlsError};
 use drivebay_files::descriptors::OpenFiles;
-use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs};
+use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs, Reaches};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
@@ -21,15 +21,15 @@ use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
 use drivebay_sandbox::surroundings::{Surroundings, View};
-use drivebay_state::{Namespace, Quota, Store};
+use drivebay_state::{Namespace, OpenError, Quota, StateError, Stores};
 
 /// What all backends of a host share.
 #[derive(Debug, Clone)]
 pub struct Environment {
     /// The component that is built into the program and that configurations call `local`.
     pub local: &'static [u8],
-    /// The durable state.
-    pub store: Arc<dyn Store>,
+    /// The durable state of all backends.
+    pub stores: Arc<dyn Stores>,
     /// Compiled code; none: the directory cannot be used, so code is compiled at every start.
     pub cache: Option<Arc<CodeCache>>,
     /// Where components are kept that may be needed again; none: nowhere.
@@ -41,8 +41,13 @@ pub struct Environment {
 }
 
 /// The granted directories, with the jobs in them. Those that are not there are refused when it is known who needs them.
-pub(super) fn files(config: &BackendConfig, jobs: &Jobs, open_files: &OpenFiles) -> Result<Files, Refused> {
-    let granted = Directories::granted(&config.grants.directories);
+pub(super) fn files(
+    config: &BackendConfig,
+    jobs: &Jobs,
+    open_files: &OpenFiles,
+    reaches: &Reaches,
+) -> Result<Files, Refused> {
+    let granted = Directories::granted(&config.grants.directories, reaches);
     let directories = granted.map_err(|error| Refused::Surroundings(error.to_string()))?;
     Ok(Files::new(directories, jobs.clone(), open_files.clone(), View::Full))
 }
@@ -121,6 +126,22 @@ pub(super) fn quota(limits: &Limits) -> Quota {
     Quota { bytes: limits.state, waiting: limits.state_waiting, ..Quota::default() }
 }
 
+/// Why a namespace cannot be had.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoState {
+    #[error(transparent)]
+    Store(#[from] OpenError),
+    #[error(transparent)]
+    Namespace(#[from] StateError),
+}
+
+impl Environment {
+    /// A part of a backend's state. Blocks when it is the first one that is asked for.
+    pub(super) fn namespace(&self, backend: &str, name: &str, quota: Quota) -> Result<Namespace, NoState> {
+        Ok(Namespace::new(self.stores.of(backend)?, name, quota)?)
+    }
+}
+
 /// What the views of one generation share.
 pub(super) struct Shared {
     pub lane: Arc<Lane>,
@@ -136,9 +157,8 @@ pub(super) fn surroundings(
     shared: &Shared,
     view: View,
 ) -> Result<Surroundings, Refused> {
-    let quota = quota(&config.limits);
-    let state = Namespace::new(Arc::clone(&environment.store), &config.name, quota)
-        .map_err(|e| Refused::Surroundings(e.to_string()))?;
+    let state = environment.namespace(&config.name, &config.name, quota(&config.limits));
+    let state = state.map_err(|error| Refused::Surroundings(error.to_string()))?;
     Ok(Surroundings {
         backend: config.name.clone(),
         log: Arc::clone(&shared.log),
@@ -149,7 +169,7 @@ pub(super) fn surroundings(
         node: environment.node.clone().filter(|_| config.grants.node.is_granted && view == View::Full),
         lane: Arc::clone(&shared.lane),
         memory: shared.memory.clone(),
-        host_id: environment.store.store_id().to_owned(),
+        host_id: environment.stores.id().to_owned(),
         node_id: config.node_id.clone(),
         limits: config.limits.clone(),
         view,

@@ -16,6 +16,7 @@ use super::progress;
 use super::refused::Refused;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::{Description, Need};
 use drivebay_contract::{Exports, Feature};
+use drivebay_files::Reaches;
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_observe::text::tame;
 use drivebay_policy::{BackendConfig, Grants};
@@ -107,7 +108,7 @@ async fn look(
     let program = read.linked?;
     let own = loader::own_exports(&program)?;
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
-    let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)))?;
+    let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)), &Reaches::default())?;
     let log = log(&config);
     let shared =
         Shared { lane, memory: MemoryInUse::default(), files, egress: egress(&config, "check".to_owned(), &log)?, log };

@@ -10,9 +10,10 @@ use super::{
     descriptors::{Done, OpenFiles, Patience, Root, Trouble, is_local},
     error::{FileError, FileErrorCode},
     granted::Granted,
+    mounts,
     path::GuestPath,
     place::{Intent, Place, open_beneath},
-    reach::Reach,
+    reach::{Reach, Reaches},
 };
 use drivebay_policy::DirectoryGrant;
 use rustix::{
@@ -26,7 +27,7 @@ use std::{
     path::{Path, PathBuf},
     sync::{
         Arc, OnceLock,
-        atomic::{AtomicBool, Ordering},
+        atomic::{AtomicBool, AtomicU64, Ordering},
     },
 };
 
@@ -65,12 +66,31 @@ pub(super) struct Grant {
 struct Found {
     /// Where it is, without links.
     host: PathBuf,
-    /// Whether it was on a file system of this machine.
-    local: bool,
+    /// The number of [`mounts::changes`] at which it was last seen on a file system of this machine; 0: never.
+    local_at: AtomicU64,
+}
+
+impl Found {
+    /// Whether it is on a file system of this machine. What was mounted there since then may be a server's.
+    fn is_local(&self) -> bool {
+        let seen = self.local_at.load(Ordering::Relaxed);
+        seen != 0 && mounts::changes() == Some(seen)
+    }
+
+    /// Opens it, and sees what it is on. However long that takes.
+    fn open(&self, flags: OFlags) -> io::Result<OwnedFd> {
+        // Before: what is mounted meanwhile is looked at once more.
+        let changes = mounts::changes().unwrap_or_default();
+        let root = open_plain(&self.host, flags, PLAIN)?;
+        if self.local_at.load(Ordering::Relaxed) != changes {
+            self.local_at.store(if is_local(&root) { changes } else { 0 }, Ordering::Relaxed);
+        }
+        Ok(root)
+    }
 }
 
 impl Grant {
-    fn new(grant: &DirectoryGrant) -> Result<Self, FileError> {
+    fn new(grant: &DirectoryGrant, reaches: &Reaches) -> Result<Self, FileError> {
         Ok(Self {
             host: grant.host.clone(),
             guest: GuestPath::parse(&grant.guest)?,
@@ -78,7 +98,7 @@ impl Grant {
             access: if grant.write { Access::ReadWrite } else { Access::ReadOnly },
             found: Arc::default(),
             is_optional: AtomicBool::new(false),
-            reach: Reach::default(),
+            reach: reaches.to(&grant.host),
         })
     }
 
@@ -89,7 +109,7 @@ impl Grant {
     /// Opens it as it is now, however long that takes; what is optional is not waited for without end.
     fn reach(&self, flags: OFlags) -> io::Result<OwnedFd> {
         let (found, host) = (Arc::clone(&self.found), self.host.clone());
-        let open = move || Ok(open_plain(&find(&found, &host)?.host, flags, PLAIN)?);
+        let open = move || find(&found, &host)?.open(flags);
         match self.guard() {
             Some(reach) => reach.try_to_look(open)?,
             None => open(),
@@ -98,8 +118,8 @@ impl Grant {
 
     /// The way to it, where it may hang and the component can do without it: whoever works in it goes this way.
     pub(super) fn guard(&self) -> Option<Reach> {
-        let is_local = self.found.get().is_some_and(|found| found.local);
-        (self.is_optional() && !is_local).then(|| self.reach.clone())
+        let may_hang = || !self.found.get().is_some_and(Found::is_local);
+        (self.is_optional() && may_hang()).then(|| self.reach.clone())
     }
 
     /// What the component calls it.
@@ -111,10 +131,10 @@ impl Grant {
     pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
         const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
         if patience == Patience::Any {
-            let opened = find(&self.found, &self.host).and_then(|found| Ok(open_plain(&found.host, FLAGS, PLAIN)?));
+            let opened = find(&self.found, &self.host).and_then(|found| found.open(FLAGS));
             return opened.map_err(|error| self.absent(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
-        let Some(found) = self.found.get().filter(|found| found.local) else { return Err(Trouble::Waits) };
+        let Some(found) = self.found.get().filter(|found| found.is_local()) else { return Err(Trouble::Waits) };
         open_plain(&found.host, FLAGS, PLAIN | ResolveFlags::CACHED).map_err(|errno| match errno {
             // Kernels before 5.12 do not know the flag.
             Errno::AGAIN | Errno::INVAL | Errno::NOSYS => Trouble::Waits,
@@ -173,8 +193,8 @@ fn find<'a>(found: &'a OnceLock<Found>, host: &Path) -> io::Result<&'a Found> {
         return Ok(found);
     }
     let host = host.canonicalize()?;
-    let root = open_plain(&host, OFlags::PATH, PLAIN)?;
-    Ok(found.get_or_init(|| Found { host, local: is_local(root) }))
+    drop(open_plain(&host, OFlags::PATH, PLAIN)?);
+    Ok(found.get_or_init(|| Found { host, local_at: AtomicU64::new(0) }))
 }
 
 fn open_plain(host: &Path, flags: OFlags, resolve: ResolveFlags) -> rustix::io::Result<OwnedFd> {
@@ -226,16 +246,16 @@ pub struct Directories {
 impl Directories {
     /// Every granted directory must be there now. Two grants under one guest path are `Invalid`.
     pub fn new(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
-        let directories = Self::granted(grants)?;
+        let directories = Self::granted(grants, &Reaches::default())?;
         directories.can_do_without(&[])?;
         Ok(directories)
     }
 
-    /// As `new`, whatever is there: who needs what is said later.
-    pub fn granted(grants: &[DirectoryGrant]) -> Result<Self, FileError> {
+    /// As `new`, whatever is there: who needs what is said later. `reaches` is the backend's.
+    pub fn granted(grants: &[DirectoryGrant], reaches: &Reaches) -> Result<Self, FileError> {
         let mut known: Vec<Arc<Grant>> = Vec::with_capacity(grants.len());
         for grant in grants {
-            let grant = Grant::new(grant)?;
+            let grant = Grant::new(grant, reaches)?;
             if known.iter().any(|other| other.guest.names == grant.guest.names) {
                 return Err(FileError::at(FileErrorCode::Invalid, &grant.guest.text(), "granted twice"));
             }
@@ -326,9 +346,9 @@ impl Directories {
         })
     }
 
-    /// The way to the first of these paths that lies in a directory which may hang and is not needed.
+    /// The way to those of these paths that lie in a directory which may hang and is not needed.
     pub(super) fn guard(&self, paths: &[&str]) -> Option<Reach> {
-        paths.iter().find_map(|path| self.nearest(&GuestPath::parse(path).ok()?)?.0.guard())
+        Reach::to_all(paths.iter().map(|path| self.nearest(&GuestPath::parse(path).ok()?)?.0.guard()))
     }
 
     /// The nearest grant, and the names below it.

@@ -17,6 +17,7 @@ mod fiemap;
 mod granted;
 mod jobs;
 mod layout;
+mod mounts;
 mod ops;
 mod path;
 mod place;
@@ -34,7 +35,7 @@ pub use jobs::{
 };
 pub use ops::Allocation;
 pub use place::Intent;
-pub use reach::Reach;
+pub use reach::{Reach, Reaches};
 pub use space::Space;
 
 use descriptors::{OpenFiles, Root};
@@ -88,14 +89,16 @@ impl Files {
     /// `Unsupported`: the file system cannot, or not with these two. `AlreadyExists`: the target does.
     pub fn reflink(&self, source: &str, target: &str) -> Result<(), FileError> {
         self.check_changes()?;
-        self.apart([source, target], |files, [source, target]| ops::reflink(&files.directories, source, target))
+        self.apart_for_long([source, target], |files, [source, target]| {
+            ops::reflink(&files.directories, source, target)
+        })
     }
 
     /// Sets aside blocks for a range within the file, so that writing there cannot run out of space.
     /// The file does not grow. On Btrfs this holds for the first write to each block only.
     pub fn reserve(&self, path: &str, range: Extent) -> Result<(), FileError> {
         self.check_changes()?;
-        self.apart([path], move |files, [path]| {
+        self.apart_for_long([path], move |files, [path]| {
             ops::reserve(&files.directories.open(path, Intent::Write)?, path, range)
         })
     }
@@ -103,7 +106,9 @@ impl Files {
     /// Gives the blocks of a range within the file back; it reads as zeros afterwards.
     pub fn punch(&self, path: &str, range: Extent) -> Result<(), FileError> {
         self.check_changes()?;
-        self.apart([path], move |files, [path]| ops::punch(&files.directories.open(path, Intent::Write)?, path, range))
+        self.apart_for_long([path], move |files, [path]| {
+            ops::punch(&files.directories.open(path, Intent::Write)?, path, range)
+        })
     }
 
     /// The ranges from `offset` on that hold data, at most `limit` of them. Blocks that are set aside
@@ -124,7 +129,7 @@ impl Files {
         offset: u64,
         limit: u32,
     ) -> Result<DifferencePage, FileError> {
-        self.apart([base, target], move |files, [base, target]| {
+        self.apart_for_long([base, target], move |files, [base, target]| {
             let base_file = files.directories.open(base, Intent::Read)?;
             let target_file = files.directories.open(target, Intent::Read)?;
             let base = differences::Side { file: &base_file, path: base };
@@ -145,7 +150,7 @@ impl Files {
 
     /// Writes a file or directory, and the entry that names it, to disk.
     pub fn sync(&self, path: &str) -> Result<(), FileError> {
-        self.apart([path], |files, [path]| ops::sync(&files.directories, path))
+        self.apart_for_long([path], |files, [path]| ops::sync(&files.directories, path))
     }
 
     /// The file systems whose programs this host has.
@@ -191,7 +196,25 @@ impl Files {
         paths: [&str; N],
         work: impl FnOnce(&Self, [&str; N]) -> Result<T, FileError> + Send + 'static,
     ) -> Result<T, FileError> {
-        let Some(reach) = self.directories.guard(&paths) else { return work(self, paths) };
+        self.guarded(self.directories.guard(&paths), paths, work)
+    }
+
+    /// The same for what a server that is slow, and does not hang, takes long for.
+    fn apart_for_long<T: Send + 'static, const N: usize>(
+        &self,
+        paths: [&str; N],
+        work: impl FnOnce(&Self, [&str; N]) -> Result<T, FileError> + Send + 'static,
+    ) -> Result<T, FileError> {
+        self.guarded(self.directories.guard(&paths).map(Reach::for_long), paths, work)
+    }
+
+    fn guarded<T: Send + 'static, const N: usize>(
+        &self,
+        guard: Option<Reach>,
+        paths: [&str; N],
+        work: impl FnOnce(&Self, [&str; N]) -> Result<T, FileError> + Send + 'static,
+    ) -> Result<T, FileError> {
+        let Some(reach) = guard else { return work(self, paths) };
         let (own, copies) = (self.clone(), paths.map(str::to_owned));
         let work = move || work(&own, copies.each_ref().map(String::as_str));
         directories::in_time(Some(reach), &paths.join(" and "), work)

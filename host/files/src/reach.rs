@@ -1,10 +1,11 @@
 //! Work in a directory whose server may never answer, for those who can do without it: apart, with an end to the
 //! waiting. Only a directory that is optional is worked in like this; decides nothing else.
 
+use std::collections::BTreeMap;
 use std::io;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
-use std::sync::mpsc;
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::time::Duration;
 
 use rustix::io::Errno;
@@ -12,6 +13,9 @@ use rustix::io::Errno;
 /// How long is waited for one piece of work: less than a step of the background may take. A server that is slower than
 /// this is taken for one that hangs.
 const PATIENCE: Duration = Duration::from_secs(3);
+/// The same for what brings all that was written to the server's disk, sets blocks aside or reads hundreds of megabytes: a
+/// server that does so is slow, and answers.
+const LONG: Duration = Duration::from_secs(30);
 /// How long is waited for a directory to be opened or looked at: whoever asks for all of them waits for each.
 const A_LOOK: Duration = Duration::from_secs(1);
 
@@ -19,18 +23,59 @@ const UNDER_WAY: u8 = 0;
 const GIVEN_UP: u8 = 1;
 const DONE: u8 = 2;
 
-/// A way to a directory, with how many pieces of work hang there now.
+/// The ways to a backend's directories. All its generations share them: what hangs for one hangs for the next.
 #[derive(Debug, Clone, Default)]
-pub struct Reach(Arc<AtomicUsize>);
+pub struct Reaches(Arc<Mutex<BTreeMap<PathBuf, Reach>>>);
+
+impl Reaches {
+    /// The way to the directory of this path.
+    pub(super) fn to(&self, host: &Path) -> Reach {
+        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        known.entry(host.to_owned()).or_default().clone()
+    }
+}
+
+/// A way to a directory, or to several, with how many pieces of work hang in each of them now.
+#[derive(Debug, Clone)]
+pub struct Reach {
+    hanging: Vec<Arc<AtomicUsize>>,
+    patience: Duration,
+}
+
+impl Default for Reach {
+    fn default() -> Self {
+        Self { hanging: vec![Arc::default()], patience: PATIENCE }
+    }
+}
 
 impl Reach {
+    /// For work in the directories of all of these; none: it is waited for without end.
+    pub fn to_all(guards: impl IntoIterator<Item = Option<Self>>) -> Option<Self> {
+        guards.into_iter().flatten().reduce(Self::and)
+    }
+
+    fn and(mut self, other: Self) -> Self {
+        for counter in other.hanging {
+            if !self.hanging.iter().any(|known| Arc::ptr_eq(known, &counter)) {
+                self.hanging.push(counter);
+            }
+        }
+        self
+    }
+
+    /// For work that takes long where a server is slow.
+    #[must_use]
+    pub fn for_long(self) -> Self {
+        Self { patience: LONG, ..self }
+    }
+
     /// Does `work` on a thread of its own. Work that hangs holds that thread, and nothing else is begun until it is back:
     /// what it does then comes before whatever is done later.
     ///
     /// # Errors
     /// Its own, or `ETIMEDOUT` where it hangs.
     pub fn try_to<T: Send + 'static>(&self, work: impl FnOnce() -> T + Send + 'static) -> io::Result<T> {
-        self.try_for(PATIENCE, work)
+        self.try_for(self.patience, work)
     }
 
     /// The same for a look at the directory itself.
@@ -50,13 +95,13 @@ impl Reach {
             return Err(Errno::TIMEDOUT.into());
         }
         let (tell, told) = mpsc::channel();
-        let (stage, hanging) = (Arc::new(AtomicU8::new(UNDER_WAY)), Arc::clone(&self.0));
+        let (stage, hanging) = (Arc::new(AtomicU8::new(UNDER_WAY)), self.clone());
         let own = Arc::clone(&stage);
         std::thread::Builder::new().name("reach".to_owned()).spawn(move || {
             // Whoever asked may have given up.
             let _ = tell.send(work());
             if own.swap(DONE, Ordering::AcqRel) == GIVEN_UP {
-                hanging.fetch_sub(1, Ordering::AcqRel);
+                hanging.is_back();
             }
         })?;
         match told.recv_timeout(patience) {
@@ -69,31 +114,43 @@ impl Reach {
 
     /// Does `work` on a thread that nobody waits for; until it is back, it hangs. Without a thread it is dropped.
     pub(super) fn leave_to(&self, work: impl FnOnce() + Send + 'static) {
-        self.0.fetch_add(1, Ordering::AcqRel);
-        let hanging = Arc::clone(&self.0);
+        self.hang();
+        let hanging = self.clone();
         let begun = std::thread::Builder::new().name("reach".to_owned()).spawn(move || {
             work();
-            hanging.fetch_sub(1, Ordering::AcqRel);
+            hanging.is_back();
         });
         if begun.is_err() {
-            self.0.fetch_sub(1, Ordering::AcqRel);
+            self.is_back();
         }
     }
 
     fn give_up<T>(&self, stage: &AtomicU8, told: &mpsc::Receiver<T>) -> io::Result<T> {
-        self.0.fetch_add(1, Ordering::AcqRel);
+        self.hang();
         let given_up = stage.compare_exchange(UNDER_WAY, GIVEN_UP, Ordering::AcqRel, Ordering::Acquire);
         if given_up.is_ok() {
             return Err(Errno::TIMEDOUT.into());
         }
         // It came back just now.
-        self.0.fetch_sub(1, Ordering::AcqRel);
+        self.is_back();
         told.try_recv().map_err(|_| Errno::IO.into())
     }
 
     /// Whether something hangs there.
     pub fn hangs(&self) -> bool {
-        self.0.load(Ordering::Acquire) > 0
+        self.hanging.iter().any(|hanging| hanging.load(Ordering::Acquire) > 0)
+    }
+
+    fn hang(&self) {
+        for hanging in &self.hanging {
+            hanging.fetch_add(1, Ordering::AcqRel);
+        }
+    }
+
+    fn is_back(&self) {
+        for hanging in &self.hanging {
+            hanging.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }
 
@@ -132,6 +189,41 @@ mod tests {
         while reach.hangs() {
             std::thread::yield_now();
         }
+    }
+
+    #[test]
+    fn the_next_generation_knows_what_hangs_and_other_directories_do_not() {
+        let (reaches, (free, held)) = (Reaches::default(), mpsc::channel::<()>());
+        let [one, other] = ["/one", "/other"].map(Path::new);
+        reaches.to(one).try_for(SOON, move || held.recv()).unwrap_err();
+        assert!(reaches.to(one).hangs() && !reaches.to(other).hangs());
+        free.send(()).unwrap();
+        while reaches.to(one).hangs() {
+            std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn work_in_two_directories_hangs_in_both_and_is_not_begun_where_one_hangs() {
+        let [one, other] = [Reach::default(), Reach::default()];
+        let (free, held) = mpsc::channel::<()>();
+        let both = Reach::to_all([None, Some(one.clone()), Some(other.clone()), Some(one.clone())]).unwrap();
+        both.try_for(SOON, move || held.recv()).unwrap_err();
+        assert!(one.hangs() && other.hangs());
+        free.send(()).unwrap();
+        while both.hangs() {
+            std::thread::yield_now();
+        }
+        let (free, held) = mpsc::channel::<()>();
+        other.try_for(SOON, move || held.recv()).unwrap_err();
+        assert!(both.try_to(|| ()).is_err() && one.try_to(|| ()).is_ok());
+        free.send(()).unwrap();
+    }
+
+    #[test]
+    fn what_takes_long_is_waited_for_longer() {
+        assert_eq!(Reach::default().patience, PATIENCE);
+        assert!(Reach::default().for_long().patience >= 5 * PATIENCE);
     }
 
     #[test]

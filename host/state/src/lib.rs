@@ -1,8 +1,8 @@
 //! The backend's durable state: small records that a guest reads, pages through and changes
 //! atomically.
 //!
-//! Owns the contract of a store ([`Store`]), the limits and quota of one backend's share of it
-//! ([`Namespace`]) and the embedded engine ([`EmbeddedStore`]). It must not know guests, wire types
+//! Owns the contract of a host's stores ([`Stores`]) and of a backend's ([`Store`]), the limits and quota of a part of it
+//! ([`Namespace`]) and the embedded engine ([`EmbeddedStores`]). It must not know guests, wire types
 //! or configuration: callers turn those into names, quotas and changes.
 //! Why a trait in front of one engine: a replicated controller needs a store that several hosts
 //! share, and nothing above this module may notice the difference.
@@ -17,7 +17,7 @@ mod tests;
 use std::fmt;
 use std::pin::Pin;
 
-pub use embedded::EmbeddedStore;
+pub use embedded::EmbeddedStores;
 pub use error::{OpenError, StateError, Unit};
 pub use limits::{
     MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_NAME_BYTES, MAX_PAGE_BYTES, MAX_PAGE_ENTRIES,
@@ -91,7 +91,20 @@ pub struct Page<'a> {
     pub limit: usize,
 }
 
-/// A durable, ordered store of bytes, divided into namespaces that cannot see each other.
+/// The stores of a host's backends, which share nothing: what one backend writes delays no other.
+pub trait Stores: fmt::Debug + Send + Sync {
+    /// 32 lower-case hex digits, drawn once for the host and stable ever after.
+    fn id(&self) -> &str;
+
+    /// The store of a backend; whoever asks meanwhile gets the same. Its name makes a file's: letters, digits, `-`, `_` and
+    /// dots. Reads all of it the first time, so this blocks.
+    ///
+    /// # Errors
+    /// When the store is damaged, or the system refuses.
+    fn of(&self, backend: &str) -> Result<std::sync::Arc<dyn Store>, OpenError>;
+}
+
+/// A durable, ordered store of bytes of one backend, divided into namespaces that cannot see each other.
 ///
 /// Callers go through [`Namespace`], which checks sizes and names before a store sees them. A store
 /// enforces what only it can see: expectations and the quota, both inside the transaction.

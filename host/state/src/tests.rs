@@ -12,6 +12,7 @@ mod grouping;
 mod limit;
 mod model;
 mod power;
+mod split;
 mod turns;
 
 use std::future::Future;
@@ -21,8 +22,8 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use self::disk::Disk;
-use super::embedded::Medium;
-use super::{Change, EmbeddedStore, Namespace, Quota, StateError};
+use super::embedded::{EmbeddedStore, Medium};
+use super::{Change, Namespace, Quota, StateError};
 
 /// A new store on `disk`.
 fn store_on(disk: &Disk) -> Arc<EmbeddedStore> {

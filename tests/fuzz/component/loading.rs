@@ -15,7 +15,7 @@ use drivebay_policy::{
     BackendConfig, BackgroundConfig, ComponentSource, DRAIN, Grants, InstancePolicy, SOCKET_MODE, Sockets, TRIAL,
 };
 use drivebay_sandbox::fault::FaultKind;
-use drivebay_state::EmbeddedStore;
+use drivebay_state::EmbeddedStores;
 use tempfile::TempDir;
 use tokio::runtime::{Builder, Runtime};
 
@@ -44,8 +44,8 @@ struct Place {
 impl Place {
     fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("fuzz").tempdir().expect("a directory");
-        let store = Arc::new(EmbeddedStore::open(directory.path()).expect("an empty state"));
-        let environment = Environment { local: &[], store, cache: None, components: None, node: None, in_force: None };
+        let stores = Arc::new(EmbeddedStores::open(directory.path()).expect("an empty state"));
+        let environment = Environment { local: &[], stores, cache: None, components: None, node: None, in_force: None };
         Self { file: directory.path().join("backend.wasm"), environment, _directory: directory }
     }
 }

@@ -277,7 +277,7 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment
     let Prepared { local, node, in_force, mounts } = prepared;
     let directory = config.host.state.clone();
     private_directory(&directory)?;
-    let store = Arc::new(state::open(&directory).await?);
+    let stores = Arc::new(state::open(&directory).await?);
     let cache = CodeCache::open(&directory)
         .inspect_err(|error| tracing::warn!(%error, "no cache of compiled code; backends are compiled at every start"))
         .ok()
@@ -287,7 +287,7 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment
     }
     let environment = Environment {
         local,
-        store,
+        stores,
         cache,
         components: Some(directory.join("components")),
         node,

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use drivebay_state::{EmbeddedStore, OpenError};
+use drivebay_state::{EmbeddedStores, OpenError};
 
 /// How long the state may be in use before that is an error: far longer than a busy machine takes to begin a program, and short
 /// for an operator who has started a second host by mistake.
@@ -18,12 +18,12 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// How long between two attempts.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Opens the store in `directory`, waiting for one that has just been killed.
+/// Opens the stores in `directory`, waiting for one that has just been killed.
 ///
 /// # Errors
-/// As [`EmbeddedStore::open`]; `Locked` after three seconds only.
-pub(super) async fn open(directory: &Path) -> Result<EmbeddedStore, OpenError> {
-    while_locked(PATIENCE, || EmbeddedStore::open(directory)).await
+/// As [`EmbeddedStores::open`]; `Locked` after three seconds only.
+pub(super) async fn open(directory: &Path) -> Result<EmbeddedStores, OpenError> {
+    while_locked(PATIENCE, || EmbeddedStores::open(directory)).await
 }
 
 async fn while_locked<T>(
@@ -53,9 +53,9 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_is_let_go_meanwhile_is_opened() {
         let root = tempfile::tempdir().unwrap();
-        let mut held = vec![EmbeddedStore::open(root.path()).unwrap()];
+        let mut held = vec![EmbeddedStores::open(root.path()).unwrap()];
         let opened = while_locked(Duration::MAX, || {
-            let attempt = EmbeddedStore::open(root.path());
+            let attempt = EmbeddedStores::open(root.path());
             held.pop();
             attempt
         });
@@ -65,11 +65,11 @@ mod tests {
     #[tokio::test]
     async fn a_store_that_is_not_let_go_is_refused_in_the_end() {
         let root = tempfile::tempdir().unwrap();
-        let _held = EmbeddedStore::open(root.path()).unwrap();
+        let _held = EmbeddedStores::open(root.path()).unwrap();
         let mut attempts = 0;
         let refused = while_locked(2 * PAUSE, || {
             attempts += 1;
-            EmbeddedStore::open(root.path())
+            EmbeddedStores::open(root.path())
         });
         assert!(matches!(refused.await.unwrap_err(), OpenError::Locked { .. }));
         assert!(attempts > 1, "{attempts}");

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use super::keep::Kept;
 use super::{Driver, Message, Status, state};
+use crate::environment::NoState;
 use crate::gate::{Refusal, RefusalId};
 use crate::lifecycle::{Connections, Effect, Input, Intake, Number};
 use crate::{Generation, Readiness, environment, life};
@@ -178,8 +179,8 @@ impl Driver {
 
     fn state(&self) -> Result<(Namespace, Quota), Refusal> {
         let quota = environment::quota(&self.config.limits);
-        let store = Arc::clone(&self.environment.store);
-        let state = Namespace::new(store, &self.backend.name, quota);
+        let name = &self.backend.name;
+        let state = self.environment.namespace(name, name, quota);
         state.map(|state| (state, quota)).map_err(|error| Refusal::new(RefusalId::Copy, error.to_string()))
     }
 
@@ -190,7 +191,7 @@ impl Driver {
                 let (state, quota) = spaces?;
                 let copy = keep.copy_for(number, quota).await;
                 let copied = match copy {
-                    Ok(copy) => state.copy_to(&copy).await,
+                    Ok(copy) => state.copy_to(&copy).await.map_err(NoState::from),
                     Err(error) => Err(error),
                 };
                 copied.map_err(|error| Refusal::new(RefusalId::Copy, format!("the state is not copied: {error}")))

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use serde::{Deserialize, Serialize};
 
-use crate::Environment;
 use crate::component::{Component, digest_of};
+use crate::environment::{Environment, NoState};
 use crate::lifecycle::{Memory, Number, Recipe};
 use drivebay_policy::Given;
-use drivebay_state::{Change, Namespace, Quota, StateError, Store};
+use drivebay_state::{Change, Namespace, Quota};
 
 const MEMORY: &str = "memory";
 const GOOD: &str = "good";
@@ -36,20 +36,27 @@ pub(super) struct Kept {
 #[derive(Debug, Clone)]
 pub(super) struct Keep {
     backend: String,
-    store: Arc<dyn Store>,
+    environment: Environment,
     /// The host's own notes; no backend can have a name with a slash, so none can reach them.
-    notes: Option<Namespace>,
+    notes: Arc<OnceLock<Namespace>>,
     components: Option<PathBuf>,
 }
 
 impl Keep {
     pub(super) fn new(backend: &str, environment: &Environment) -> Self {
-        let store = Arc::clone(&environment.store);
-        let notes = Namespace::new(Arc::clone(&store), &format!("host/life/{backend}"), Quota::default())
-            .inspect_err(|error| tracing::error!(backend, %error, "generations cannot be remembered"))
-            .ok();
         let components = environment.components.as_ref().map(|directory| directory.join(backend));
-        Self { backend: backend.to_owned(), store, notes, components }
+        Self { backend: backend.to_owned(), environment: environment.clone(), notes: Arc::default(), components }
+    }
+
+    /// None: the backend's state cannot be opened, as far as is known now.
+    fn notes(&self) -> Option<&Namespace> {
+        if let Some(notes) = self.notes.get() {
+            return Some(notes);
+        }
+        let name = format!("host/life/{}", self.backend);
+        let notes = self.environment.namespace(&self.backend, &name, Quota::default());
+        let notes = notes.inspect_err(|error| self.complain(error)).ok()?;
+        Some(self.notes.get_or_init(|| notes))
     }
 
     /// What was remembered; nothing, if it cannot be read.
@@ -70,13 +77,13 @@ impl Keep {
     }
 
     async fn read<T: for<'a> Deserialize<'a>>(&self, key: &str) -> Option<T> {
-        let bytes = self.notes.as_ref()?.get(key).await;
+        let bytes = self.notes()?.get(key).await;
         let bytes = bytes.inspect_err(|error| self.complain(&error)).ok()??;
         serde_json::from_slice(&bytes).inspect_err(|error| self.complain(error)).ok()
     }
 
     async fn write<T: Serialize>(&self, key: &str, value: &T) {
-        let Some(notes) = &self.notes else { return };
+        let Some(notes) = self.notes() else { return };
         let Ok(value) = serde_json::to_vec(value).inspect_err(|error| self.complain(error)) else { return };
         if let Err(error) = notes.commit(vec![Change::Put { key: key.to_owned(), value }]).await {
             self.complain(&error);
@@ -89,29 +96,29 @@ impl Keep {
     }
 
     /// The place for the copy of the state that was made for a generation, noted so that it is found again.
-    pub(super) async fn copy_for(&self, number: Number, quota: Quota) -> Result<Namespace, StateError> {
+    pub(super) async fn copy_for(&self, number: Number, quota: Quota) -> Result<Namespace, NoState> {
         let copy = self.copy(number, quota)?;
         self.write(COPY, &number).await;
         Ok(copy)
     }
 
     /// The copy that was made for a generation.
-    pub(super) fn copy(&self, number: Number, quota: Quota) -> Result<Namespace, StateError> {
-        Namespace::new(Arc::clone(&self.store), &format!("host/copy/{}/{number}", self.backend), quota)
+    pub(super) fn copy(&self, number: Number, quota: Quota) -> Result<Namespace, NoState> {
+        self.environment.namespace(&self.backend, &format!("host/copy/{}/{number}", self.backend), quota)
     }
 
     /// Removes the copy that there is, unless it is this generation's.
     pub(super) async fn forget_copies(&self, but: Option<Number>) {
         let Some(number) = self.read::<Number>(COPY).await.filter(|number| Some(*number) != but) else { return };
         let removed = match self.copy(number, Quota::default()) {
-            Ok(copy) => copy.delete_all().await,
+            Ok(copy) => copy.delete_all().await.map_err(NoState::from),
             Err(error) => Err(error),
         };
         if let Err(error) = removed {
             self.complain(&error);
             return;
         }
-        if let Some(notes) = &self.notes {
+        if let Some(notes) = self.notes() {
             // What is noted in vain is removed once more at the next start.
             let _ = notes.commit(vec![Change::Delete { key: COPY.to_owned() }]).await;
         }

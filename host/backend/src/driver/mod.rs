@@ -27,8 +27,8 @@ use super::refused::Refused;
 use super::schedule::millis;
 use super::watch::Watch;
 use super::{Backend, Component, Environment, Generation, Source, Status, environment, signature};
-use drivebay_files::Jobs;
 use drivebay_files::descriptors::OpenFiles;
+use drivebay_files::{Jobs, Reaches};
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::loading::Loader;
@@ -86,6 +86,7 @@ struct Driver {
     keep: Keep,
     jobs: Jobs,
     open_files: OpenFiles,
+    reaches: Reaches,
     /// The engine of these limits.
     engine: Option<(Limits, Loader)>,
     watches: Vec<Watch>,
@@ -131,6 +132,7 @@ pub async fn start(
         held: BTreeMap::new(),
         jobs: environment::jobs(&config),
         open_files: OpenFiles::new(environment::most_open(&config)),
+        reaches: Reaches::default(),
         keep,
         engine: None,
         watches: Vec::new(),

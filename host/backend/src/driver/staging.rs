@@ -83,7 +83,7 @@ impl Driver {
             return Err(Refused::Surroundings(words.to_owned()));
         }
         self.open_files.allow(environment::most_open(config));
-        let files = environment::files(config, &self.jobs, &self.open_files)?;
+        let files = environment::files(config, &self.jobs, &self.open_files, &self.reaches)?;
         let in_force = self.environment.in_force.as_ref();
         let given_up = |path: &Path| in_force.is_some_and(|it| !it.allows_writing(path));
         // One that is not there is said to be that, once it is known who needs it.

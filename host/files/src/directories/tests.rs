@@ -186,3 +186,41 @@ fn the_operators_own_links_are_followed_at_the_start() {
     assert_eq!(code(&directories, "/pool/a", Intent::Create), Ok(()));
     assert!(real.join("a").exists());
 }
+
+/// Unmounts it when it is dropped.
+struct Mounted<'a>(&'a std::path::Path);
+
+impl Drop for Mounted<'_> {
+    fn drop(&mut self) {
+        crate::testing::run("umount", &[self.0.to_str().unwrap()]);
+    }
+}
+
+#[test]
+fn what_is_mounted_there_later_is_not_taken_for_a_disk_of_this_machine() {
+    let pool = Pool::plain();
+    let directories = pool.directories();
+    directories.can_do_without(&["/pool".to_owned()]).unwrap();
+    let root = || directories.roots(View::Full, &OpenFiles::new(16)).pop().unwrap();
+    let is_ready = |root: &Root| root.directory(Patience::Cached).is_ok() && root.guard().is_none();
+    directories.open("/pool/a", Intent::Create).unwrap();
+    // Other tests mount, too.
+    let becomes_ready = || (0..1_000).any(|_| directories.open("/pool/a", Intent::Read).is_ok() && is_ready(&root()));
+    assert!(becomes_ready());
+    // Of a file system of which the kernel cannot tell what would wait.
+    if !crate::testing::run("mount", &["-t", "proc", "proc", pool.host("").to_str().unwrap()]) {
+        crate::testing::skip("nothing can be mounted here (root?)");
+        return;
+    }
+    let place = pool.host("");
+    let mounted = Mounted(&place);
+    for _ in 0..2 {
+        assert_eq!(root().directory(Patience::Cached).unwrap_err(), Trouble::Waits);
+        assert!(root().guard().is_some());
+        // What was found there does not change that.
+        assert!(directories.open("/pool/version", Intent::Read).is_ok());
+    }
+    drop(mounted);
+    assert!(root().guard().is_some(), "nobody has looked");
+    assert!(becomes_ready());
+}

@@ -7,7 +7,7 @@
 use std::fs::{self, DirBuilder, File, OpenOptions, Permissions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::medium::Medium;
 use super::open::initialise;
@@ -18,16 +18,12 @@ const PRIVATE_DIRECTORY: u32 = 0o700;
 const PRIVATE_FILE: u32 = 0o600;
 /// Permission bits of anyone but the owner.
 const SHARED_BITS: u32 = 0o077;
-/// Stands between the store's name and the id of one in the making.
-const DRAFT: &str = ".new-";
+/// Stands between the store's name and the id of one in the making. No backend's name has it.
+const DRAFT: &str = "~";
 
 /// Sees to it that a store is at `directory`/`name`, readable by the owner alone.
 pub(super) fn prepare(directory: &Path, name: &str) -> Result<(), OpenError> {
-    DirBuilder::new()
-        .recursive(true)
-        .mode(PRIVATE_DIRECTORY)
-        .create(directory)
-        .map_err(|error| refused(directory, "create the directory", error))?;
+    make_directory(directory)?;
     let path = directory.join(name);
     match fs::metadata(&path) {
         Ok(metadata) if metadata.permissions().mode() & SHARED_BITS != 0 => {
@@ -36,7 +32,7 @@ pub(super) fn prepare(directory: &Path, name: &str) -> Result<(), OpenError> {
                 .map_err(|error| refused(&path, "make the file private", error))
         }
         Ok(_) => Ok(()),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => create(directory, name),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Draft::begin(directory, name)?.link(),
         Err(error) => Err(refused(&path, "look at the file", error)),
     }
 }
@@ -55,27 +51,70 @@ pub(super) fn sweep(directory: &Path, name: &str) {
     }
 }
 
-fn create(directory: &Path, name: &str) -> Result<(), OpenError> {
-    let path = directory.join(name);
-    let store_id = draw_id().map_err(|error| refused(&path, "draw the store's id", error))?;
-    let draft = directory.join(format!("{name}{DRAFT}{store_id}"));
-    OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(PRIVATE_FILE)
-        .open(&draft)
-        .map_err(|error| refused(&draft, "create the file", error))?;
-    let linked = initialise(&Medium::file(draft.clone()), &store_id).and_then(|()| {
-        match fs::hard_link(&draft, &path) {
-            // Another host was faster. Its store is as good; opening it finds out who may use it.
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
-            linked => linked.map_err(|error| refused(&path, "create the file", error)),
+/// Makes a directory that is its owner's alone, where there is none.
+pub(super) fn make_directory(directory: &Path) -> Result<(), OpenError> {
+    let made = DirBuilder::new().recursive(true).mode(PRIVATE_DIRECTORY).create(directory);
+    made.map_err(|error| refused(directory, "create the directory", error))
+}
+
+/// A new store that has not got its name yet. Gone when it is dropped.
+pub(super) struct Draft {
+    directory: PathBuf,
+    /// What it is to be called.
+    path: PathBuf,
+    /// Where it is until then.
+    made_at: PathBuf,
+}
+
+impl Draft {
+    /// An empty one.
+    pub(super) fn begin(directory: &Path, name: &str) -> Result<Self, OpenError> {
+        let path = directory.join(name);
+        let store_id = draw_id().map_err(|error| refused(&path, "draw the store's id", error))?;
+        let draft = directory.join(format!("{name}{DRAFT}{store_id}"));
+        OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .mode(PRIVATE_FILE)
+            .open(&draft)
+            .map_err(|error| refused(&draft, "create the file", error))?;
+        let draft = Self { directory: directory.to_owned(), path, made_at: draft };
+        initialise(&draft.medium(), &store_id)?;
+        Ok(draft)
+    }
+
+    pub(super) fn made_at(&self) -> &Path {
+        &self.made_at
+    }
+
+    pub(super) fn medium(&self) -> Medium {
+        Medium::file(self.made_at.clone())
+    }
+
+    /// Gives it its name, unless another host was faster: its store is as good; opening it finds out who may use it.
+    fn link(self) -> Result<(), OpenError> {
+        match fs::hard_link(&self.made_at, &self.path) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => {
+                return Err(refused(&self.path, "create the file", error));
+            }
+            _ => {}
         }
-    });
-    let removed = fs::remove_file(&draft);
-    linked?;
-    removed.map_err(|error| refused(&draft, "remove the draft", error))?;
-    sync_directory(directory)
+        fs::remove_file(&self.made_at).map_err(|error| refused(&self.made_at, "remove the draft", error))?;
+        sync_directory(&self.directory)
+    }
+
+    /// Gives it its name, whatever had it before.
+    pub(super) fn replace(self) -> Result<(), OpenError> {
+        fs::rename(&self.made_at, &self.path).map_err(|error| refused(&self.path, "create the file", error))?;
+        sync_directory(&self.directory)
+    }
+}
+
+impl Drop for Draft {
+    fn drop(&mut self) {
+        // It has its name by now, or is of no use; the next start removes what stays.
+        let _ = fs::remove_file(&self.made_at);
+    }
 }
 
 /// Makes the names in the directory, and its own name in its parent, as durable as the file.

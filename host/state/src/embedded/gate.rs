@@ -77,6 +77,7 @@ impl Gate {
         self.durable_transactions.fetch_add(1, Ordering::Relaxed);
     }
 
+    #[cfg(test)]
     pub(super) fn durable_transactions(&self) -> u64 {
         self.durable_transactions.load(Ordering::Relaxed)
     }

@@ -9,7 +9,9 @@ use redb::{ReadableTable, StorageError, TableDefinition};
 use crate::Usage;
 
 /// The format that this version reads and writes. Raise it with any change to this file.
-pub(super) const FORMAT: u32 = 1;
+pub(super) const FORMAT: u32 = 2;
+/// The format before, with the entries of all backends in the host's file.
+pub(crate) const ONE_FILE: u32 = 1;
 /// Key in [`META`]: the format, four bytes, little endian.
 pub(super) const FORMAT_KEY: &str = "format";
 /// Key in [`META`]: the store's id, as text.

@@ -36,6 +36,15 @@ impl Medium {
         })
     }
 
+    /// An existing file that nobody opens who has not locked another one first.
+    pub(super) fn locked_elsewhere(path: PathBuf) -> Self {
+        let file = path.clone();
+        Self::new(path, move || {
+            let file = OpenOptions::new().read(true).write(true).open(&file)?;
+            Ok(Box::new(Unlocked(FileBackend::new(file)?)))
+        })
+    }
+
     /// Any place that `opener` gives access to; `path` is what messages call it.
     pub(crate) fn new(
         path: PathBuf,
@@ -66,6 +75,36 @@ impl fmt::Debug for Medium {
             .field("path", &self.path)
             .field("sync_failed", &self.sync_failed)
             .finish_non_exhaustive()
+    }
+}
+
+/// A file without locks: redb goes on without where a backend has none.
+#[derive(Debug)]
+struct Unlocked(FileBackend);
+
+impl StorageBackend for Unlocked {
+    fn sync_data(&self) -> io::Result<()> {
+        self.0.sync_data()
+    }
+
+    fn len(&self) -> io::Result<u64> {
+        self.0.len()
+    }
+
+    fn read(&self, offset: u64, out: &mut [u8]) -> io::Result<()> {
+        self.0.read(offset, out)
+    }
+
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.0.set_len(len)
+    }
+
+    fn write(&self, offset: u64, data: &[u8]) -> io::Result<()> {
+        self.0.write(offset, data)
+    }
+
+    fn close(&self) -> io::Result<()> {
+        self.0.close()
     }
 }
 

@@ -1,73 +1,68 @@
-//! The embedded engine: one redb file per host, one writer thread, readers on the caller's thread.
+//! The embedded engine: one redb file per backend, one writer thread each, readers on the caller's thread.
 //!
-//! Owns the file from opening to closing. It must not check sizes or names, which
-//! [`super::Namespace`] has done before. Why one file for all backends: commits of different
-//! backends then share one write to disk. Why readers do not go through the writer: they see the
+//! Owns the files from opening to closing. It must not check sizes or names, which
+//! [`super::Namespace`] has done before. Why readers do not go through the writer: they see the
 //! last durable commit without waiting for the next.
 
 mod apply;
 mod copy;
 mod file;
 mod gate;
-mod lanes;
 mod layout;
+mod line;
 mod medium;
 mod open;
 mod queue;
 mod read;
+mod split;
+mod stores;
 mod usage;
 mod work;
 mod writer;
 
 use std::fmt;
-use std::path::Path;
 use std::sync::Arc;
 
 use self::gate::Gate;
+use self::layout::FORMAT;
 pub(super) use self::medium::Medium;
+use self::open::Opened;
 use self::queue::Queue;
+pub use self::stores::EmbeddedStores;
+use self::stores::Kept;
 use self::work::Work;
 use super::{Answer, Change, Entry, OpenError, Page, Quota, StateError, Store, Usage};
 
 #[cfg(test)]
-pub(super) use self::layout::{META, USAGE, entries_table};
+pub(super) use self::layout::{META, ONE_FILE, USAGE, copies_table, entries_table};
 
-/// Name of the store's file in the state directory.
-const FILE_NAME: &str = "state.redb";
-
-/// A store in one file of this host. Dropping it finishes what is queued and closes the file.
-pub struct EmbeddedStore {
+/// A store in one file. Dropping it finishes what is queued and closes the file.
+pub(super) struct EmbeddedStore {
     id: String,
     gate: Arc<Gate>,
     queue: Queue,
+    /// What is let go of when the file is closed, and so the last.
+    _kept: Option<Kept>,
 }
 
 impl EmbeddedStore {
-    /// Opens the store in `directory`, making directory (mode 0700) and file (mode 0600) when they
-    /// are not there. Reads the whole file to compare it with its checksums, so this blocks, for
-    /// about a second per GiB from a warm cache; call it before serving.
-    pub fn open(directory: &Path) -> Result<Self, OpenError> {
-        file::prepare(directory, FILE_NAME)?;
-        let store = Self::start(&Medium::file(directory.join(FILE_NAME)))?;
-        file::sweep(directory, FILE_NAME);
-        Ok(store)
-    }
-
     /// Commits to disk so far: less than the number of commits answered, by what grouping saved.
-    pub fn durable_transactions(&self) -> u64 {
+    #[cfg(test)]
+    pub(super) fn durable_transactions(&self) -> u64 {
         self.gate.durable_transactions()
     }
 
-    /// Opens what the medium holds, which must have been initialised.
-    fn start(medium: &Medium) -> Result<Self, OpenError> {
-        let (database, id) = open::open(medium)?;
+    /// Opens what the medium holds, which must have been initialised. Reads all of it to compare it with its checksums,
+    /// so this blocks, for about a second per GiB from a warm cache.
+    fn start(medium: &Medium, kept: Option<Kept>) -> Result<Self, OpenError> {
+        let Opened { database, id, .. } = open::open(medium, &[FORMAT])?;
         let gate = Arc::new(Gate::new(database));
         let queue = Queue::start(Arc::clone(&gate), medium.clone(), &id).map_err(|source| {
             let path = medium.path().to_owned();
             let action = "start the writer's thread";
             OpenError::Io { path, action, source }
         })?;
-        Ok(Self { id, gate, queue })
+        Ok(Self { id, gate, queue, _kept: kept })
     }
 
     /// A new store on an empty medium that a test watches or breaks.
@@ -79,13 +74,13 @@ impl EmbeddedStore {
             source,
         })?;
         open::initialise(medium, &id)?;
-        Self::start(medium)
+        Self::start(medium, None)
     }
 
     /// The store that such a medium holds.
     #[cfg(test)]
     pub(super) fn open_on(medium: &Medium) -> Result<Self, OpenError> {
-        Self::start(medium)
+        Self::start(medium, None)
     }
 
     /// Reads on the caller's thread, and has the writer look after the file when that fails.

@@ -19,13 +19,20 @@ use super::usage;
 use crate::OpenError;
 use crate::error::is_full;
 
-/// Memory that redb may use for pages: all of a usual inventory, little beside the guests.
-const CACHE_BYTES: usize = 32 * 1024 * 1024;
+/// Memory that redb may use for the pages of a file: all of a usual inventory, little beside the guests.
+const CACHE_BYTES: usize = 16 * 1024 * 1024;
 
-/// Opens and verifies the store on `medium`; answers it with its id.
-pub(super) fn open(medium: &Medium) -> Result<(Database, String), OpenError> {
+/// A store that was opened and verified.
+pub(super) struct Opened {
+    pub(super) database: Database,
+    pub(super) id: String,
+    pub(super) format: u32,
+}
+
+/// Opens and verifies the store on `medium`, which has one of these formats.
+pub(super) fn open(medium: &Medium, formats: &[u32]) -> Result<Opened, OpenError> {
     // A damaged file can break an assumption inside redb; that must not take the host down.
-    catch_unwind(AssertUnwindSafe(|| open_verified(medium))).unwrap_or_else(|_| {
+    catch_unwind(AssertUnwindSafe(|| open_verified(medium, formats))).unwrap_or_else(|_| {
         Err(OpenError::Corrupt { path: medium.path().to_owned(), detail: "reading it broke off".to_owned() })
     })
 }
@@ -45,18 +52,18 @@ pub(super) fn initialise(medium: &Medium, store_id: &str) -> Result<(), OpenErro
     write().map_err(|error| explain(medium.path(), error))
 }
 
-fn open_verified(medium: &Medium) -> Result<(Database, String), OpenError> {
+fn open_verified(medium: &Medium, formats: &[u32]) -> Result<Opened, OpenError> {
     let path = medium.path();
     let database = open_checked(medium).map_err(|error| explain(path, error))?;
     let meta = read_meta(&database).map_err(|error| explain(path, error))?;
     let not_a_store = |detail: &str| OpenError::NotAStore { path: path.to_owned(), detail: detail.to_owned() };
     let format = meta.format.ok_or_else(|| not_a_store("it names no format"))?;
-    if format != FORMAT {
+    if !formats.contains(&format) {
         return Err(OpenError::OtherFormat { path: path.to_owned(), found: format, known: FORMAT });
     }
-    let store_id = meta.store_id.ok_or_else(|| not_a_store("it has no id"))?;
+    let id = meta.store_id.ok_or_else(|| not_a_store("it has no id"))?;
     copy::sweep(&database).and_then(|()| usage::verify(&database)).map_err(|error| explain(path, error))?;
-    Ok((database, store_id))
+    Ok(Opened { database, id, format })
 }
 
 /// Opens the file and compares all of it with its checksums.
@@ -110,7 +117,7 @@ fn read_meta(database: &Database) -> Result<Meta, redb::Error> {
 }
 
 /// Puts redb's error into the operator's words.
-fn explain(path: &Path, error: redb::Error) -> OpenError {
+pub(super) fn explain(path: &Path, error: redb::Error) -> OpenError {
     let path = path.to_owned();
     if matches!(error, redb::Error::DatabaseAlreadyOpen) {
         return OpenError::Locked { path };

@@ -1,6 +1,6 @@
 //! The queue in front of the writer: what callers hand in, and the room that they have.
 //!
-//! Owns the handing over and the writer's end of life; the order is `lanes`'. It must not touch the
+//! Owns the handing over and the writer's end of life; the order is `line`'. It must not touch the
 //! database. Why who has no room is refused and does not wait: what waits holds memory wherever it
 //! does so, and what has to be bounded is the memory that a backend can make the host hold.
 
@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 use tokio::sync::oneshot;
 
 use super::gate::Gate;
-use super::lanes::Lanes;
+use super::line::Line;
 use super::medium::Medium;
 use super::work::{Job, Work};
 use super::writer::Writer;
@@ -26,7 +26,7 @@ pub(super) struct Desk {
 }
 
 struct Inside {
-    lanes: Lanes<Job>,
+    line: Line<Job>,
     /// A reader met a failure: see whether the store has to be reopened.
     is_failing: bool,
     /// No caller comes any more.
@@ -45,7 +45,7 @@ pub(super) struct Next {
 
 impl Desk {
     fn new() -> Self {
-        let inside = Inside { lanes: Lanes::new(), is_failing: false, is_closing: false, has_ended: false };
+        let inside = Inside { line: Line::new(), is_failing: false, is_closing: false, has_ended: false };
         Self { inside: Mutex::new(inside), changed: Condvar::new() }
     }
 
@@ -59,7 +59,7 @@ impl Desk {
             return Err(StateError::Unavailable(STOPPED.to_owned()));
         }
         let most = job.work.most_held();
-        if inside.lanes.push(job, most).is_some() {
+        if inside.line.push(job, most).is_some() {
             return Err(StateError::Busy { limit: most });
         }
         drop(inside);
@@ -74,31 +74,31 @@ impl Desk {
 
     /// Waits until there is something to do. None: all callers are gone and all work is taken.
     pub(super) fn next(&self) -> Option<Next> {
-        let idle = |inside: &mut Inside| inside.lanes.is_empty() && !inside.is_failing && !inside.is_closing;
+        let idle = |inside: &mut Inside| inside.line.is_empty() && !inside.is_failing && !inside.is_closing;
         let waited = self.changed.wait_while(self.inside(), idle);
         let mut inside = waited.unwrap_or_else(PoisonError::into_inner);
         let is_failing = std::mem::take(&mut inside.is_failing);
-        let group = inside.lanes.next_group();
+        let group = inside.line.next_group();
         (is_failing || !group.is_empty()).then_some(Next { is_failing, group })
     }
 
     /// Makes room, then answers: who hears of the end of its commit finds room for the next. A
     /// caller that has gone does not mind.
     pub(super) fn finish(&self, job: Job, verdict: Result<(), StateError>) {
-        self.inside().lanes.release(&job);
+        self.inside().line.release(&job);
         drop(job.answer.send(verdict));
     }
 
     /// A piece of the work was done; the next one's turn comes again.
     pub(super) fn put_back(&self, job: Job) {
-        self.inside().lanes.put_back(job);
+        self.inside().line.put_back(job);
     }
 
     /// The writer has ended: whoever waits hears of it.
     fn end(&self) {
         let mut inside = self.inside();
         inside.has_ended = true;
-        inside.lanes = Lanes::new();
+        inside.line = Line::new();
     }
 }
 

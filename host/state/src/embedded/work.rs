@@ -2,10 +2,12 @@
 
 use tokio::sync::oneshot;
 
-use super::lanes::{Piece, QUANTUM};
+use super::line::Piece;
 use crate::limits::commit_size;
 use crate::{Change, Quota, StateError};
 
+/// What work costs whose size is only found out when it is done.
+const LARGE: u64 = 1024 * 1024;
 /// What a change costs beside its bytes: the page that it is written to.
 const PAGE: u64 = 4096;
 /// What a commit and each of its changes hold beside their bytes.
@@ -31,8 +33,7 @@ impl Work {
 }
 
 impl Piece for Work {
-    /// The namespace that it changes, so that what changes one namespace keeps its order.
-    fn lane(&self) -> &str {
+    fn namespace(&self) -> &str {
         match self {
             Self::Commit { namespace, .. } | Self::DeleteAll { namespace } => namespace,
             Self::Copy { to, .. } => to,
@@ -42,8 +43,7 @@ impl Piece for Work {
     fn cost(&self) -> u64 {
         match self {
             Self::Commit { changes, .. } => bytes(commit_size(changes)).saturating_add(each(changes, PAGE)),
-            // Large, whatever the namespace holds: it is found out when it is done.
-            Self::Copy { .. } | Self::DeleteAll { .. } => QUANTUM * 2,
+            Self::Copy { .. } | Self::DeleteAll { .. } => LARGE,
         }
     }
 
@@ -53,6 +53,10 @@ impl Piece for Work {
             Self::Copy { .. } | Self::DeleteAll { .. } => 0,
         };
         held.saturating_add(HELD_PER_COMMIT)
+    }
+
+    fn has_parts(&self) -> bool {
+        matches!(self, Self::Copy { .. })
     }
 }
 
@@ -72,8 +76,8 @@ pub(super) struct Job {
 }
 
 impl Piece for Job {
-    fn lane(&self) -> &str {
-        self.work.lane()
+    fn namespace(&self) -> &str {
+        self.work.namespace()
     }
 
     fn cost(&self) -> u64 {
@@ -82,5 +86,9 @@ impl Piece for Job {
 
     fn held(&self) -> u64 {
         self.work.held()
+    }
+
+    fn has_parts(&self) -> bool {
+        self.work.has_parts()
     }
 }

@@ -13,6 +13,7 @@ use redb::{Database, Durability};
 use super::apply::{Effect, Fault, apply};
 use super::copy::{Copying, Piece};
 use super::gate::{Gate, in_words};
+use super::layout::FORMAT;
 use super::medium::Medium;
 use super::open;
 use super::queue::Desk;
@@ -50,7 +51,7 @@ impl Writer {
         }
     }
 
-    /// Does a group. A copy costs so much that it is alone in its own.
+    /// Does a group. A piece of a copy is alone in its own.
     fn work(&mut self, mut group: Vec<Job>) {
         match group.pop() {
             Some(job) if matches!(job.work, Work::Copy { .. }) => self.copy(job),
@@ -147,10 +148,10 @@ impl Writer {
             self.gate.close(DISTRUSTED.to_owned());
             return;
         }
-        match open::open(&self.medium) {
-            Ok((database, id)) if id == self.store_id => {
+        match open::open(&self.medium, &[FORMAT]) {
+            Ok(opened) if opened.id == self.store_id => {
                 tracing::warn!("the state store was reopened after a failure");
-                self.gate.open(database);
+                self.gate.open(opened.database);
             }
             Ok(_) => {
                 tracing::error!(path = %self.medium.path().display(), "the state file was replaced");

@@ -7,10 +7,9 @@ use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
 
-use super::{block_on, namespace, put};
-use crate::{EmbeddedStore, Entry, Namespace, OpenError, Usage};
+use super::{block_on, put};
+use crate::{EmbeddedStores, Entry, Namespace, OpenError, Quota, Stores, Usage};
 
 /// Tells the child where to commit; its absence tells the parent that it is the parent.
 const DIRECTORY: &str = "DRIVEBAY_TEST_STATE_DIRECTORY";
@@ -42,7 +41,7 @@ fn run_and_kill(directory: &Path, kill_after: usize) -> Vec<(String, u64)> {
     for line in lines {
         reports.extend(parse(&line.unwrap()));
         if reports.len() == kill_after {
-            let error = EmbeddedStore::open(directory).unwrap_err();
+            let error = EmbeddedStores::open(directory).unwrap_err();
             assert!(matches!(error, OpenError::Locked { .. }), "{error}");
             child.kill().unwrap();
         }
@@ -71,16 +70,20 @@ fn parse(line: &str) -> Option<(String, u64)> {
 
 /// The child: each writer raises its own counter, kept twice, and reports every success.
 fn commit_for_ever(directory: &Path) {
-    let store = Arc::new(EmbeddedStore::open(directory).unwrap());
+    let stores = EmbeddedStores::open(directory).unwrap();
     let runtime = tokio::runtime::Builder::new_multi_thread().build().unwrap();
     runtime.block_on(async {
         let mut writers = tokio::task::JoinSet::new();
         for writer in 0..WRITERS {
-            writers.spawn(raise_for_ever(namespace(&store, "a"), format!("writer-{writer}")));
+            writers.spawn(raise_for_ever(space(&stores), format!("writer-{writer}")));
         }
         // Only the end of the parent ends a writer: its reports no longer reach anyone.
         writers.join_next().await;
     });
+}
+
+fn space(stores: &EmbeddedStores) -> Namespace {
+    Namespace::new(stores.of("a").unwrap(), "a", Quota::default()).unwrap()
 }
 
 async fn raise_for_ever(space: Namespace, key: String) {
@@ -98,8 +101,7 @@ async fn raise_for_ever(space: Namespace, key: String) {
 }
 
 fn verify(directory: &Path, acknowledged: &BTreeMap<String, u64>) {
-    let store = Arc::new(EmbeddedStore::open(directory).unwrap());
-    let space = namespace(&store, "a");
+    let space = space(&EmbeddedStores::open(directory).unwrap());
     for (key, number) in acknowledged {
         let found = block_on(space.get(key)).unwrap().unwrap();
         let twin = block_on(space.get(&format!("{key}/twin"))).unwrap().unwrap();

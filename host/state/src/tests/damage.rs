@@ -6,8 +6,8 @@ use std::sync::{Arc, LazyLock};
 use proptest::prelude::*;
 
 use super::{Disk, block_on, medium, namespace, put, store_on};
-use crate::embedded::Medium;
-use crate::{EmbeddedStore, OpenError};
+use crate::OpenError;
+use crate::embedded::{EmbeddedStore, Medium};
 
 const COMMITS: u32 = 12;
 const KEYS: u32 = 10;

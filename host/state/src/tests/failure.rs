@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use super::disk::Fault;
 use super::{Disk, conflict, expect, namespace, put, reopened, store_on};
-use crate::embedded::Medium;
-use crate::{EmbeddedStore, MAX_VALUE_BYTES, Namespace, StateError};
+use crate::embedded::{EmbeddedStore, Medium};
+use crate::{MAX_VALUE_BYTES, Namespace, StateError};
 
 fn unavailable(outcome: Result<(), StateError>) -> String {
     match outcome {

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use super::{Disk, conflict, delete, expect, namespace, put, store_on, with_quota};
+use crate::embedded::EmbeddedStore;
 use crate::{
-    Access, Change, EmbeddedStore, MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_NAME_BYTES, MAX_PAGE_BYTES,
+    Access, Change, MAX_COMMIT_BYTES, MAX_COMMIT_CHANGES, MAX_KEY_BYTES, MAX_NAME_BYTES, MAX_PAGE_BYTES,
     MAX_PAGE_ENTRIES, MAX_VALUE_BYTES, Namespace, Quota, StateError, Unit, Usage,
 };
 
@@ -196,8 +197,7 @@ async fn a_copy_onto_itself_is_refused() {
 
 #[tokio::test]
 async fn a_copy_into_another_store_is_refused() {
-    let (one, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let [one, other] = [one.path(), other.path()].map(|path| Arc::new(EmbeddedStore::open(path).unwrap()));
+    let (one, other) = (fresh(), fresh());
     let refused = namespace(&one, "a").copy_to(&namespace(&other, "b")).await;
     assert!(matches!(refused, Err(StateError::InvalidKey { .. })));
 }

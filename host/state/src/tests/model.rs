@@ -8,7 +8,8 @@ use proptest::prelude::*;
 use proptest::sample::select;
 
 use super::{Disk, block_on, finished, namespace, reopened, started, store_on, with_quota};
-use crate::{Change, EmbeddedStore, Entry, Namespace, Quota, StateError, Unit, Usage};
+use crate::embedded::EmbeddedStore;
+use crate::{Change, Entry, Namespace, Quota, StateError, Unit, Usage};
 
 /// Names that begin or end like each other, or like the tables behind them.
 const NAMES: [&str; 5] = ["a", "ab", "a/b", "state/a", "meta"];

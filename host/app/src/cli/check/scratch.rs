@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::{Context, Result};
 
 use drivebay_backend::Environment;
-use drivebay_state::EmbeddedStore;
+use drivebay_state::EmbeddedStores;
 
 /// A directory of our own with an empty state in it.
 #[derive(Debug)]
@@ -27,12 +27,12 @@ impl Scratch {
         let directory = std::env::temp_dir().join(format!("drivebay-check-{unique:016x}"));
         let made = std::fs::DirBuilder::new().mode(0o700).create(&directory);
         made.with_context(|| format!("{}: no temporary directory can be made; set TMPDIR", directory.display()))?;
-        match EmbeddedStore::open(&directory) {
-            Ok(store) => Ok(Self {
+        match EmbeddedStores::open(&directory) {
+            Ok(stores) => Ok(Self {
                 directory,
                 environment: Environment {
                     local,
-                    store: Arc::new(store),
+                    stores: Arc::new(stores),
                     cache: None,
                     components: None,
                     node: None,

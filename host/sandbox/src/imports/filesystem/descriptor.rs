@@ -17,6 +17,7 @@ use super::translate::{
     advice, follows, hash, inward, inward_entries, kind, opening, outward, outward_entries, stat, time,
 };
 use super::{FileSystemView, said};
+use drivebay_files::Reach;
 use drivebay_files::descriptors::{Directory, Done, Entries, File, Kind, Modes, Opened, Patience, Stat};
 
 impl FileSystemView<'_> {
@@ -78,7 +79,7 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn sync_data(&mut self, fd: Resource<types::Descriptor>) -> FsResult<()> {
         let descriptor = self.descriptor(&fd)?.clone();
-        self.waiting.wait(descriptor.guard(), move || descriptor.sync(true)).await
+        self.waiting.wait(descriptor.guard().map(Reach::for_long), move || descriptor.sync(true)).await
     }
 
     async fn get_flags(&mut self, fd: Resource<types::Descriptor>) -> FsResult<DescriptorFlags> {
@@ -154,7 +155,7 @@ impl HostDescriptor for FileSystemView<'_> {
 
     async fn sync(&mut self, fd: Resource<types::Descriptor>) -> FsResult<()> {
         let descriptor = self.descriptor(&fd)?.clone();
-        self.waiting.wait(descriptor.guard(), move || descriptor.sync(false)).await
+        self.waiting.wait(descriptor.guard().map(Reach::for_long), move || descriptor.sync(false)).await
     }
 
     async fn create_directory_at(&mut self, fd: Resource<types::Descriptor>, path: String) -> FsResult<()> {
@@ -199,7 +200,7 @@ impl HostDescriptor for FileSystemView<'_> {
         new_path: String,
     ) -> FsResult<()> {
         let (folder, target) = (self.folder(&fd)?, self.folder(&target)?);
-        let guard = folder.guard().or_else(|| target.guard());
+        let guard = Reach::to_all([folder.guard(), target.guard()]);
         let link = move || folder.open()?.link(&path, follows(flags), target.open()?, &new_path);
         self.waiting.wait(guard, link).await
     }
@@ -245,7 +246,7 @@ impl HostDescriptor for FileSystemView<'_> {
         new_path: String,
     ) -> FsResult<()> {
         let (folder, target) = (self.folder(&fd)?, self.folder(&target)?);
-        let guard = folder.guard().or_else(|| target.guard());
+        let guard = Reach::to_all([folder.guard(), target.guard()]);
         self.waiting.wait(guard, move || folder.open()?.rename(&path, target.open()?, &new_path)).await
     }
 
@@ -286,7 +287,7 @@ impl HostDescriptor for FileSystemView<'_> {
         other: Resource<types::Descriptor>,
     ) -> wasmtime::Result<bool> {
         let (one, other) = (self.table.get(&inward(&one))?.clone(), self.table.get(&inward(&other))?.clone());
-        let guard = one.guard().or_else(|| other.guard());
+        let guard = Reach::to_all([one.guard(), other.guard()]);
         let same = move |patience| Ok(one.stat(patience)?.identity == other.stat(patience)?.identity);
         match self.waiting.run(guard, same).await {
             Ok(same) => Ok(same),
