@@ -4,6 +4,7 @@ pub mod admin;
 pub mod cli;
 pub mod host;
 pub mod mounts;
+pub mod packages;
 
 pub use cli::main;
 

@@ -4,11 +4,12 @@
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use drivebay_backend::signature;
 use drivebay_confine as confine;
 use drivebay_node::{Launcher, Showing, Visible};
 use drivebay_policy::grants::PathUse;
+use drivebay_policy::package::packages_of;
 use drivebay_policy::{BackendConfig, ComponentSource, Config};
+use drivebay_signature as signature;
 
 /// What making and entering a namespace takes.
 const NEEDED: [&str; 2] = ["CAP_SYS_ADMIN", "CAP_SYS_CHROOT"];
@@ -88,7 +89,10 @@ pub(crate) fn visible(config: &Config) -> Vec<Visible> {
     let own = sockets(config).filter_map(|socket| Some(socket.parent()?.to_owned()));
     let own = own.chain([config.host.state.clone()]).map(|path| shown(path, Showing::Own));
     let file = config.file.iter().map(|path| shown(path.clone(), Showing::Beside));
-    own.chain(file).chain(config.backends.iter().flat_map(of)).collect()
+    // They are another process's, which must find them as it left them.
+    let packages = config.backends.iter().any(|backend| backend.package.is_some());
+    let packages = packages.then(|| shown(packages_of(&config.host.state), Showing::Held));
+    own.chain(file).chain(packages).chain(config.backends.iter().flat_map(of)).collect()
 }
 
 /// Finds what is to be seen in the text of a configuration.
@@ -101,9 +105,12 @@ pub fn read(name: &str, text: &str) -> Result<Vec<Visible>, String> {
 
 fn of(backend: &BackendConfig) -> Vec<Visible> {
     let mut all = Vec::new();
-    if let ComponentSource::File(component) = &backend.component {
+    // A package lies below the state directory, which is seen whole.
+    if let (ComponentSource::File(component), None) = (&backend.component, &backend.package) {
         all.push(shown(component.clone(), Showing::Beside));
         all.push(shown(signature::beside(component), Showing::Alone));
+        all.push(shown(signature::bundle_beside(component), Showing::Alone));
+        all.push(shown(signature::manifest_beside(component), Showing::Alone));
     }
     all.extend(backend.signers.iter().map(|signer| shown(signer.clone(), Showing::Alone)));
     all.extend(backend.grants.paths().into_iter().map(|needed| match needed.used {
@@ -158,6 +165,8 @@ mod tests {
                 ("/var/lib/drivebay", Showing::Own),
                 ("/opt/vendor/a.wasm", Showing::Beside),
                 ("/opt/vendor/a.wasm.sig", Showing::Alone),
+                ("/opt/vendor/a.wasm.sigstore.json", Showing::Alone),
+                ("/opt/vendor/a.wasm.manifest.json", Showing::Alone),
                 ("/etc/drivebay/vendor.pub", Showing::Alone),
                 ("/srv/pool", Showing::Write),
                 ("/srv/link", Showing::Read),

@@ -99,7 +99,8 @@ async fn look(
     seen: &mut Inspection,
 ) -> Result<(), Refused> {
     let config = Arc::new(config);
-    let signed = loader::admit(&config, &seen.digest).await;
+    let component = Component { bytes: bytes.clone(), digest: seen.digest.clone() };
+    let signed = loader::admit(&config, &component).await;
     let loader = Loader::new(&config.limits)?;
     let read = progress::told(&config.name, loader.load(bytes, seen.digest.clone(), None)).await?;
     seen.shape = Some(read.shape);

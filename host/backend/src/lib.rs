@@ -25,7 +25,6 @@ mod own_call;
 mod progress;
 mod refused;
 mod schedule;
-pub mod signature;
 mod status;
 pub mod watch;
 

@@ -12,7 +12,6 @@ use super::facts::{Facts, Given};
 use super::generation::{Generation, Parts};
 use super::progress;
 use super::refused::Refused;
-use super::signature::{self, Claim, SignatureError};
 use drivebay_contract::Exports;
 use drivebay_observe::GuestLog;
 use drivebay_observe::text::tame;
@@ -26,6 +25,7 @@ use drivebay_sandbox::instance::{Live, Program};
 use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::own::OwnExports;
 use drivebay_sandbox::surroundings::Surroundings;
+use drivebay_signature::{self as signature, Claim, Evidence, SignatureError};
 
 /// Bytes of those that quote the component.
 const QUOTED: usize = 512;
@@ -59,8 +59,8 @@ pub(super) async fn stage(
     staging: Staging,
     component: Component,
 ) -> Result<Generation, Refused> {
+    let signed = admit(&config, &component).await?;
     let Component { bytes, digest } = component;
-    let signed = admit(&config, &digest).await?;
     let Staging { loader, cache, look, around, trust } = staging;
     let loading = loader.load(bytes, digest.clone(), cache);
     let program = progress::told(&config.name, loading).await?.linked?;
@@ -80,9 +80,9 @@ pub(super) type Signed = Option<(String, Claim)>;
 ///
 /// # Errors
 /// Another digest is pinned, or a signature is demanded and does not count.
-pub(super) async fn admit(config: &BackendConfig, digest: &str) -> Result<Signed, Refused> {
-    check_pin(config, digest)?;
-    check_signature(config, digest).await
+pub(super) async fn admit(config: &BackendConfig, component: &Component) -> Result<Signed, Refused> {
+    check_pin(config, &component.digest)?;
+    check_signature(config, component).await
 }
 
 /// Whether the signature is for the name and version that the component says it has.
@@ -164,34 +164,47 @@ pub(super) async fn try_out(
     Ok(())
 }
 
-/// A signature's or a key's file; what is no text is no signature either.
-async fn text_of(path: &Path) -> std::io::Result<String> {
+/// A file beside a component, or a key's; none: it is not there.
+async fn bytes_of(path: &Path) -> Result<Option<Vec<u8>>, Refused> {
     let file = path.to_owned();
-    let bytes = tokio::task::spawn_blocking(move || read_file(&file)).await.map_err(std::io::Error::other)??;
-    Ok(String::from_utf8_lossy(&bytes).into_owned())
+    let read = tokio::task::spawn_blocking(move || read_file(&file)).await.map_err(std::io::Error::other).flatten();
+    match read {
+        Ok(bytes) => Ok(Some(bytes)),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(Refused::Unreadable { path: path.display().to_string(), source }),
+    }
+}
+
+/// The same as text; what is no text is no signature either.
+async fn text_of(path: &Path) -> Result<Option<String>, Refused> {
+    Ok(bytes_of(path).await?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The signature that the configuration demands, checked as far as the bytes go; and where it lies.
-async fn check_signature(config: &BackendConfig, digest: &str) -> Result<Option<(String, Claim)>, Refused> {
-    let ComponentSource::File(component) = &config.component else { return Ok(None) };
+async fn check_signature(config: &BackendConfig, component: &Component) -> Result<Signed, Refused> {
+    let ComponentSource::File(file) = &config.component else { return Ok(None) };
     if config.signers.is_empty() {
         return Ok(None);
     }
-    let path = signature::beside(component);
-    let name = path.display().to_string();
-    let text = match text_of(&path).await {
-        Ok(text) => text,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(Refused::Unsigned(name)),
-        Err(source) => return Err(Refused::Unreadable { path: name, source }),
+    let path = signature::beside(file);
+    let evidence = Evidence {
+        own: text_of(&path).await?,
+        bundles: text_of(&signature::bundle_beside(file)).await?,
+        manifest: bytes_of(&signature::manifest_beside(file)).await?,
     };
+    let name = if evidence.own.is_none() && evidence.bundles.is_some() { signature::bundle_beside(file) } else { path };
+    let name = name.display().to_string();
+    if evidence.is_empty() {
+        return Err(Refused::Unsigned(name));
+    }
     let mut signers = Vec::new();
     for path in &config.signers {
-        let key = text_of(path).await;
-        let key = key.map_err(|source| Refused::Unreadable { path: path.display().to_string(), source })?;
-        signers.push(key);
+        let absent =
+            || Refused::Unreadable { path: path.display().to_string(), source: std::io::ErrorKind::NotFound.into() };
+        signers.push(text_of(path).await?.ok_or_else(absent)?);
     }
-    match signature::verify(&text, digest, &signers) {
-        Ok(claim) => Ok(Some((name, claim))),
+    match signature::judge(&evidence, &component.bytes, &component.digest, &signers) {
+        Ok(claim) => Ok(claim.map(|claim| (name, claim))),
         Err(source) => Err(Refused::Signature { path: name, source }),
     }
 }

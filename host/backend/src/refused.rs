@@ -3,10 +3,10 @@
 use super::contract_version::OtherVersion;
 use super::facts::FactError;
 use super::gate::{Refusal, RefusalId};
-use super::signature::SignatureError;
 use drivebay_observe::text::tame;
 use drivebay_sandbox::fault::Fault;
 use drivebay_sandbox::loading::LoadError;
+use drivebay_signature::SignatureError;
 
 /// Bytes of the words of one refusal: they stand in a line of the log, and in the history for long.
 const WORDS: usize = 4096;

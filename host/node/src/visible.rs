@@ -31,6 +31,8 @@ pub enum Showing {
     Beside,
     /// A file alone, to read. What takes its place is shown a moment later.
     Alone,
+    /// A directory of another process in one of the host's own: to read, and nothing can be put in its place.
+    Held,
     /// A directory that is not shown: an empty one is in its place, and nothing can be put there instead.
     Hidden,
 }

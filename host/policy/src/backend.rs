@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::grants::Grants;
 use crate::limits::Limits;
+use crate::package::PackageConfig;
 
 /// A backend and everything it is given.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,6 +17,8 @@ pub struct BackendConfig {
     pub name: String,
     /// Where its code comes from.
     pub component: ComponentSource,
+    /// The package that `component` is fetched from; none: it is the operator's own.
+    pub package: Option<PackageConfig>,
     /// Where it is served.
     pub sockets: Sockets,
     /// What this node is called.

@@ -11,7 +11,7 @@ use super::shape::{BackendSection, ConfigFile, HostSection, InstancesSection};
 use super::unknown::Unknown;
 use super::{
     Config, ConfigError, DEFAULT_STATE, DEFAULT_TARGETS, HostConfig, Problems, limits_section as limits, overlaps,
-    units,
+    package, units,
 };
 
 impl Config {
@@ -73,8 +73,9 @@ fn convert(file: ConfigFile, problems: &mut Problems) -> Config {
                 text.parse().map_err(|_| format!("\"{text}\" is not an address; write for example 127.0.0.1:9911"));
             problems.take::<_, String>("host.http", parsed)
         }),
+        packages: file.host.packages.read(problems),
     };
-    let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, problems)).collect();
+    let backends: Vec<_> = file.backend.into_iter().map(|section| backend(section, &host.state, problems)).collect();
     unique(&backends, problems);
     overlaps(&host.state, &backends, problems);
     Config { host, backends, file: None }
@@ -96,7 +97,7 @@ pub fn targets(named: Option<Vec<PathBuf>>, place: &str, problems: &mut Problems
     named
 }
 
-fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
+fn backend(section: BackendSection, state: &Path, problems: &mut Problems) -> BackendConfig {
     let place = format!("backend \"{}\"", section.name);
     if section.name.is_empty() || !section.name.chars().all(|c| c.is_ascii_alphanumeric() || "-_.".contains(c)) {
         problems.add(format!("{place}: a name has letters, digits, and - _ . only, at least one"));
@@ -109,8 +110,13 @@ fn backend(section: BackendSection, problems: &mut Problems) -> BackendConfig {
         problems.add(format!("{place}.signers: each must be an absolute path of a public key"));
     }
     let settings = settings(section.settings, &place, problems);
+    let package = package::package(&section.component, section.refresh.as_deref(), &format!("{place}."), problems);
     BackendConfig {
-        component: component(&section.component),
+        component: match &package {
+            Some(_) => ComponentSource::File(package::package_file(state, &section.name)),
+            None => component(&section.component),
+        },
+        package,
         sockets,
         node_id: section.node_id,
         settings,

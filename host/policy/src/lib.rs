@@ -7,6 +7,7 @@ mod file;
 pub mod grants;
 pub mod limits;
 mod limits_section;
+pub mod package;
 mod problems;
 mod reference;
 mod resolve;
@@ -53,6 +54,8 @@ pub struct HostConfig {
     pub targets: Vec<PathBuf>,
     /// Where page and metrics are served.
     pub http: Option<std::net::SocketAddr>,
+    /// How packages are fetched.
+    pub packages: package::Registries,
 }
 
 /// Where kubelet asks for volumes, unless told otherwise: the places of pods, and those of plug-ins.

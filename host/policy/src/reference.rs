@@ -4,7 +4,7 @@
 use std::fmt::Write as _;
 
 use super::rows::Row;
-use super::{grants, sections};
+use super::{grants, package, sections};
 
 const HEAD: &str = "\
 # A configuration of Drivebay: `drivebay serve --config FILE`; `drivebay check FILE` says what is wrong with it.
@@ -18,6 +18,8 @@ const HEAD: &str = "\
 pub fn example() -> String {
     let mut text = HEAD.to_owned();
     section(&mut text, "[host]", "The host itself. Read at the start only.", &sections::host());
+    let words = "How packages (oci://) are fetched.";
+    section(&mut text, "[host.packages]", words, &package::rows());
     let words = "One backend; there may be any number of these.";
     section(&mut text, "[[backend]]", words, &sections::backend());
     let words = "What the backend may use beyond computing. Unless given: nothing.";
@@ -59,7 +61,9 @@ mod tests {
         let subsections = others().map(|(heading, ..)| heading.strip_prefix("backend.").unwrap());
         let in_backend = rows(&backend()).into_iter().chain(subsections).chain(["grants", "limits"]).collect();
         assert_eq!(keys(&[]), BTreeSet::from(["backend", "host"]));
-        assert_eq!(keys(&["host"]), rows(&host()));
+        let in_host = rows(&host()).into_iter().chain(["packages"]).collect();
+        assert_eq!(keys(&["host"]), in_host);
+        assert_eq!(keys(&["host", "packages"]), rows(&package::rows()));
         assert_eq!(keys(&["backend"]), in_backend);
         assert_eq!(keys(&["backend", "grants"]), rows(&grants::rows()));
         assert_eq!(limits().len(), rows(&limits()).len(), "no limit stands twice");

@@ -5,7 +5,7 @@
 use super::backend::{DRAIN, SOCKET_MODE, TRIAL};
 use super::limits::Limits;
 use super::rows::{Row, Section, bytes, needed, quoted, row, time};
-use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, grants, shape};
+use super::{BackgroundConfig, DEFAULT_STATE, DEFAULT_TARGETS, grants, package, shape};
 
 const fn section(path: &'static [&'static str], heading: &'static str, keys: fn() -> Vec<&'static str>) -> Section {
     Section::new(path, heading, keys)
@@ -17,9 +17,10 @@ pub(super) fn all() -> impl Iterator<Item = &'static Section> {
 }
 
 /// Those that are not of a kind of grant.
-const SECTIONS: [Section; 10] = [
+const SECTIONS: [Section; 11] = [
     section(&[], "the file itself", || shape::keys().file.to_vec()),
     section(&["host"], "[host]", || shape::keys().host.to_vec()),
+    section(&["host", "packages"], "[host.packages]", || package::PackagesSection::keys().to_vec()),
     section(&["backend"], "[[backend]]", || shape::keys().backend.to_vec()),
     section(&["backend", "grants"], "[backend.grants]", grants::keys),
     section(&["backend", "limits"], "[backend.limits]", || limits().into_iter().map(|row| row.key).collect()),
@@ -55,7 +56,18 @@ pub(super) fn backend() -> Vec<Row> {
     let digest = format!("sha256:{}", "0".repeat(64));
     vec![
         needed("name", "\"local\"", "The operator's name for it: letters, digits, and - _ . only."),
-        needed("component", "\"local\"", "The .wasm file, or \"local\" for the built-in backend."),
+        needed(
+            "component",
+            "\"local\"",
+            "The .wasm file, \"local\" for the built-in backend, or a package: \"oci://registry/name:tag\", with\n\
+             \"@sha256:...\" behind it if nothing else may be loaded.",
+        ),
+        row(
+            "refresh",
+            quoted("5m"),
+            "How often the tag of a package is looked up again; what it names then is staged like a new file.\n\
+             Unless given: at the start, by `reload`, and when this file changes. Files are watched anyway.",
+        ),
         needed(
             "csi",
             "\"unix:///run/drivebay/local/csi.sock\"",

@@ -7,6 +7,7 @@ use serde::Deserialize;
 
 use super::fields;
 use super::grants::GrantsSection;
+use super::package::PackagesSection;
 
 #[derive(Deserialize)]
 pub(super) struct ConfigFile {
@@ -22,6 +23,8 @@ pub(super) struct HostSection {
     pub admin: Option<String>,
     pub http: Option<String>,
     pub targets: Option<Vec<PathBuf>>,
+    #[serde(default)]
+    pub packages: PackagesSection,
 }
 
 #[derive(Deserialize)]
@@ -29,6 +32,7 @@ pub(super) struct HostSection {
 pub(super) struct BackendSection {
     pub name: String,
     pub component: String,
+    pub refresh: Option<String>,
     pub csi: Option<String>,
     pub csi_controller: Option<String>,
     pub csi_node: Option<String>,

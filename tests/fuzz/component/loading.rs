@@ -133,6 +133,7 @@ fn config() -> BackendConfig {
     BackendConfig {
         name: "fuzz".to_owned(),
         component: ComponentSource::File(PLACE.file.clone()),
+        package: None,
         sockets: Sockets { mode: SOCKET_MODE, ..Sockets::default() },
         node_id: Some("fuzz".to_owned()),
         settings: Vec::new(),

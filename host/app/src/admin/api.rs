@@ -104,7 +104,13 @@ impl Admin for Api {
                 Ok(file) => Some(file),
                 Err(refusal) => return Ok(Response::new(answer::command(Err(refusal)))),
             },
-            None => None,
+            None => {
+                if let Err(words) = self.0.packages().look(&request.name).await {
+                    let refusal = Refusal::new(RefusalId::Unreadable, words);
+                    return Ok(Response::new(answer::command(Err(refusal))));
+                }
+                None
+            }
         };
         self.command(&request.name, Command::Reload { component, force: force(request.force), manner, wait }).await
     }

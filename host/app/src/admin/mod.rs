@@ -15,6 +15,7 @@ use tonic::transport::Server;
 
 use self::api::Api;
 use crate::mounts::Mounts;
+use crate::packages::Packages;
 use drivebay_backend::{Backend, Control};
 use drivebay_confine::InForce;
 use drivebay_proto::admin::admin_server::AdminServer;
@@ -38,6 +39,9 @@ pub trait Backends: Send + Sync + 'static {
 
     /// Whose mounts this process has.
     fn mounts(&self) -> Arc<Mounts>;
+
+    /// The packages that components come from.
+    fn packages(&self) -> Arc<Packages>;
 
     /// Where components are kept that operators send; none: nowhere.
     fn place_for_sent(&self) -> Option<PathBuf>;

@@ -8,9 +8,10 @@ use std::path::{Path, PathBuf};
 
 use tonic::{Status, Streaming};
 
-use drivebay_backend::{LARGEST, signature};
+use drivebay_backend::LARGEST;
 use drivebay_error::status;
 use drivebay_proto::admin::ReloadRequest;
+use drivebay_signature as signature;
 
 /// Bytes of the largest signature: several times those of one.
 const LARGEST_SIGNATURE: usize = 64 << 10;
@@ -57,15 +58,20 @@ impl Sent {
     pub(super) fn keep(&self, directory: &Path, backend: &str) -> io::Result<PathBuf> {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(directory)?;
         let path = directory.join(format!("{backend}.wasm"));
-        let beside = signature::beside(&path);
-        // Never the one of another component.
-        match fs::remove_file(&beside) {
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            _ => {}
+        let (own, bundle) = (signature::beside(&path), signature::bundle_beside(&path));
+        // Never those of another component.
+        for beside in [&own, &bundle] {
+            match fs::remove_file(beside) {
+                Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+                _ => {}
+            }
         }
         replace(&path, &self.bytes)?;
-        if !self.signature.is_empty() {
-            replace(&beside, &self.signature)?;
+        match self.signature.first() {
+            None => {}
+            // A bundle is JSON; our own format is not.
+            Some(b'{') => replace(&bundle, &self.signature)?,
+            Some(_) => replace(&own, &self.signature)?,
         }
         Ok(path)
     }

@@ -8,8 +8,11 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use clap::Parser;
 
-use super::{Exit, check, print, say};
-use drivebay_backend::signature;
+use super::{Exit, check, kit, print, say};
+use drivebay_package::RegistryOptions;
+use drivebay_package::commands::Cosign;
+use drivebay_policy::package::SCHEME;
+use drivebay_signature as signature;
 
 const KEYGEN: &str = "Makes NAME.key, which stays secret, and NAME.pub, which goes into `signers` of a configuration.
 
@@ -17,13 +20,19 @@ Example:
   drivebay keygen vendor";
 const SIGN: &str = "Writes FILE.wasm.sig: an ed25519 signature over the component's digest, name and version.
 
-Example:
-  drivebay sign backend.wasm --key vendor.key";
+With --cosign it writes FILE.wasm.sigstore.json, or attaches the signature to a package.
+
+Examples:
+  drivebay sign backend.wasm --key vendor.key
+  drivebay sign oci://registry.example/vendor/array:1.2.0 --cosign vendor.key";
 
 /// What `keygen` is told.
 #[derive(Debug, Parser)]
 #[command(after_help = KEYGEN)]
 pub(crate) struct Keygen {
+    /// A pair of cosign's kind (ECDSA P-256 in PEM, without a password), for `sign --cosign`.
+    #[arg(long)]
+    cosign: bool,
     /// What both files are called, before their endings.
     #[arg(default_value = "drivebay")]
     name: PathBuf,
@@ -33,12 +42,17 @@ pub(crate) struct Keygen {
 #[derive(Debug, Parser)]
 #[command(after_help = SIGN)]
 pub(crate) struct Sign {
-    /// The component.
-    #[arg(value_name = "FILE.wasm")]
+    /// The component; with --cosign also a package in a registry.
+    #[arg(value_name = "FILE.wasm|oci://REGISTRY/NAME:TAG")]
     file: PathBuf,
     /// The secret key, as `keygen` made it.
+    #[arg(long, value_name = "FILE", required_unless_present = "cosign", conflicts_with = "cosign")]
+    key: Option<PathBuf>,
+    /// A secret key of cosign's kind in PEM, without a password: the signature is one that cosign verifies.
     #[arg(long, value_name = "FILE")]
-    key: PathBuf,
+    cosign: Option<PathBuf>,
+    #[command(flatten)]
+    registry: RegistryOptions,
 }
 
 /// Makes a pair of keys.
@@ -49,7 +63,11 @@ pub(crate) fn keygen(args: &Keygen) -> Exit {
         PathBuf::from(name)
     };
     finish((|| {
-        let (secret, public) = signature::generate().context("the system gives no random numbers")?;
+        let (secret, public) = if args.cosign {
+            signature::generate_cosign()?
+        } else {
+            signature::generate().context("the system gives no random numbers")?
+        };
         let (key, shared) = (ending(".key"), ending(".pub"));
         write_new(&key, &secret, 0o600)?;
         write_new(&shared, &public, 0o644)?;
@@ -60,12 +78,19 @@ pub(crate) fn keygen(args: &Keygen) -> Exit {
 
 /// Signs a component.
 pub(crate) fn sign(args: &Sign, local: &'static [u8]) -> Exit {
+    if let Some(key) = &args.cosign {
+        return kit::told(Cosign::read(key).and_then(|key| match args.file.to_str() {
+            Some(package) if package.starts_with(SCHEME) => key.package(package, &args.registry),
+            _ => key.component(&args.file),
+        }));
+    }
     finish((|| {
-        let secret = std::fs::read_to_string(&args.key).with_context(|| args.key.display().to_string())?;
+        let key = args.key.as_deref().context("give a key")?;
+        let secret = std::fs::read_to_string(key).with_context(|| key.display().to_string())?;
         let beside = std::path::absolute(&args.file)?.parent().map(std::path::Path::to_owned);
         check::give_up_rights(&[std::env::temp_dir()].into_iter().chain(beside).collect::<Vec<_>>(), None)?;
         let claim = check::claim(&args.file, local)?;
-        let text = signature::sign(&claim, &secret).with_context(|| args.key.display().to_string())?;
+        let text = signature::sign(&claim, &secret).with_context(|| key.display().to_string())?;
         let path = signature::beside(&args.file);
         std::fs::write(&path, text).with_context(|| path.display().to_string())?;
         print(&format!("{}: {} {}, sha256:{}", path.display(), claim.name, claim.version, claim.digest));

@@ -20,6 +20,11 @@ pub(super) fn told(done: anyhow::Result<String>) -> Exit {
     }
 }
 
+/// The same for what starts the program again.
+pub(super) fn with_program(work: impl FnOnce(&Path) -> anyhow::Result<String>) -> Exit {
+    told(std::env::current_exe().map_err(anyhow::Error::from).and_then(|program| work(&program)))
+}
+
 /// Serves a backend while it is worked on, until the vendor has enough.
 pub(super) fn dev(args: &Args) -> Exit {
     let worked = std::env::current_exe().map_err(anyhow::Error::from).and_then(|program| {

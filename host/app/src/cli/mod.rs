@@ -104,6 +104,14 @@ enum Command {
     Wit(drivebay_kit::contract::Args),
     /// Make bindings and components, for languages whose toolchain makes none.
     Component(drivebay_kit::component::Args),
+    /// Make a package of a component, in an OCI image layout.
+    Package(drivebay_package::commands::Package),
+    /// Write a component, or what is in a layout, into a registry.
+    Push(drivebay_package::commands::Push),
+    /// Fetch a package out of a registry.
+    Pull(drivebay_package::commands::Pull),
+    /// Show what a package says of itself.
+    Inspect(drivebay_package::commands::Inspect),
     /// Print a configuration with every key, its default and what it does.
     Config,
     /// Test any driver, in any language, against the rules of CSI and csi-addons, over its sockets.
@@ -127,8 +135,10 @@ enum Command {
     Stop(admin::command::Close),
     /// Make a pair of keys for signing components.
     Keygen(keys::Keygen),
-    /// Sign a component.
+    /// Sign a component, or a package in a registry.
     Sign(keys::Sign),
+    /// Tell whether one of these keys signed a component or a package.
+    Verify(drivebay_package::commands::Verify),
     /// Print completions for a shell.
     Completions {
         /// The shell.
@@ -166,6 +176,11 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Dev(args) => kit::dev(&args).into(),
         Command::Wit(args) => kit::told(drivebay_kit::contract::run(&args)).into(),
         Command::Component(args) => kit::told(drivebay_kit::component::run(&args)).into(),
+        Command::Package(args) => kit::with_program(|program| args.run(program)).into(),
+        Command::Push(args) => kit::with_program(|program| args.run(program)).into(),
+        Command::Pull(args) => kit::told(args.run()).into(),
+        Command::Inspect(args) => kit::told(args.run()).into(),
+        Command::Verify(args) => kit::told(args.run()).into(),
         Command::Config => {
             print(drivebay_policy::example().trim_end());
             ExitCode::SUCCESS

@@ -12,17 +12,21 @@ use drivebay_confine::Bounds;
 use drivebay_node as node;
 #[cfg(feature = "drill")]
 use drivebay_observe::drill::{self, Defence};
+use drivebay_package as package;
 use drivebay_sandbox::{compiling, memory};
 
 use crate::BuiltIn;
 use crate::host::read_permissions;
 use crate::mounts;
+use crate::packages;
 
 /// The words that name the parts.
 const WORDS: &[&str] = &[
     compiling::SUBCOMMAND,
     node::LAUNCHER_SUBCOMMAND,
     node::HELPER_SUBCOMMAND,
+    package::KEEPER_SUBCOMMAND,
+    package::PULLER_SUBCOMMAND,
     #[cfg(feature = "drill")]
     drivebay_attack::ATTACKED,
 ];
@@ -72,6 +76,15 @@ enum Part {
         /// That of what it may do.
         mandate: i32,
     },
+    /// Keeps the packages of backends.
+    #[command(name = package::KEEPER_SUBCOMMAND)]
+    PackageKeeper {
+        /// The inherited descriptor.
+        descriptor: i32,
+    },
+    /// Fetches one; started by the keeper.
+    #[command(name = package::PULLER_SUBCOMMAND)]
+    PackagePuller,
 }
 
 /// Runs the part that this process was started for, to its end; none: it was started for something else. Every
@@ -100,5 +113,7 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
         Part::AttackedHost { .. } => super::Exit::Usage.into(),
         Part::NodeLauncher { descriptor } => node::launcher_main(descriptor, mounts::read),
         Part::NodeHelper { descriptor, mandate } => node::helper_main(descriptor, mandate, read_permissions),
+        Part::PackageKeeper { descriptor } => package::keeper_main(descriptor, packages::read),
+        Part::PackagePuller => package::puller_main(),
     })
 }

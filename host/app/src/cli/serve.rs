@@ -9,10 +9,11 @@ use super::grant_options::GrantOptions;
 use super::{Exit, say};
 use crate::host::{Host, Late, Source};
 use drivebay_confine as confine;
+use drivebay_package::RegistryOptions;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
-    BackendConfig, BackgroundConfig, Config, ConfigError, DEFAULT_STATE, DRAIN, HostConfig, InstancePolicy, Problems,
-    SOCKET_MODE, Sockets, TRIAL, component, overlaps, targets, units,
+    BackendConfig, BackgroundConfig, ComponentSource, Config, ConfigError, DEFAULT_STATE, DRAIN, HostConfig,
+    InstancePolicy, Problems, SOCKET_MODE, Sockets, TRIAL, component, overlaps, package, targets, units,
 };
 
 const EXAMPLES: &str = "Examples:
@@ -28,7 +29,7 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The backend: a .wasm file, or `local` for the built-in one.
+    /// The backend: a .wasm file, `local` for the built-in one, or a package: oci://REGISTRY/NAME:TAG@sha256:DIGEST.
     #[arg(required_unless_present = "config", conflicts_with = "config")]
     backend: Option<String>,
     /// A configuration file with any number of backends.
@@ -51,6 +52,11 @@ pub(crate) struct Args {
     set: Vec<String>,
     #[command(flatten)]
     grants: GrantOptions,
+    /// How often the tag of a package is looked up again.
+    #[arg(long, value_name = "TIME")]
+    refresh: Option<String>,
+    #[command(flatten)]
+    registry: RegistryOptions,
     /// A directory below which volumes may be mounted, instead of kubelet's; may be given many times.
     #[arg(long, value_name = "DIR")]
     targets: Vec<PathBuf>,
@@ -128,9 +134,16 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
     }
     let mode = u32::from_str_radix(&args.socket_mode, 8).ok().filter(|mode| *mode <= 0o777);
     let mode = problems.take("--socket-mode", mode.ok_or("write permission bits in octal, for example 0660"));
+    let state = std::path::absolute(&args.state).unwrap_or_else(|_| args.state.clone());
+    let (name, text) = ("backend", args.backend.as_deref().unwrap_or_default());
+    let package = package::package(text, args.refresh.as_deref(), "--", &mut problems);
     let backend = BackendConfig {
-        name: "backend".to_owned(),
-        component: component(args.backend.as_deref().unwrap_or_default()),
+        name: name.to_owned(),
+        component: match &package {
+            Some(_) => ComponentSource::File(package::package_file(&state, name)),
+            None => component(text),
+        },
+        package,
         sockets: Sockets {
             csi,
             addons: args.addons.as_deref().and_then(|text| problems.take("--addons", units::socket(text))),
@@ -151,7 +164,8 @@ fn from_args(args: &Args) -> Result<Config, ConfigError> {
         background: BackgroundConfig::default(),
     };
     let host = HostConfig {
-        state: std::path::absolute(&args.state).unwrap_or_else(|_| args.state.clone()),
+        state,
+        packages: args.registry.read(&mut problems),
         admin: args.admin.as_deref().and_then(|text| problems.take("--admin", units::socket(text))),
         http: None,
         targets: targets((!args.targets.is_empty()).then(|| args.targets.clone()), "--targets", &mut problems),

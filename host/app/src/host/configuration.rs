@@ -54,6 +54,8 @@ where
 
 async fn reload_all(host: &Host) {
     for running in host.registry.running() {
+        // What becomes of it is in the log.
+        let _ = host.registry.packages().look(&running.backend.name).await;
         let command =
             Command::Reload { component: None, force: Force::No, manner: Manner::default(), wait: Wait::Nothing };
         // The driver logs what becomes of it.

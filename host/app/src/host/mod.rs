@@ -21,8 +21,9 @@ use tokio_util::task::TaskTracker;
 pub use self::configuration::Source;
 pub use self::permissions::read as read_permissions;
 use self::registry::Registry;
-use crate::admin;
+use crate::admin::{self, Backends as _};
 use crate::mounts::{self, Mounts};
+use crate::packages::Packages;
 use drivebay_backend::{Backend, Environment};
 use drivebay_confine::InForce;
 use drivebay_node::{self as node, Launcher, Node};
@@ -38,6 +39,7 @@ pub struct Prepared {
     node: Option<Node>,
     in_force: Arc<InForce>,
     mounts: Mounts,
+    packages: Packages,
 }
 
 /// Starts what starts the processes for node work, and shows this one what it is to see.
@@ -92,6 +94,8 @@ impl Host {
 
     fn prepare_with(config: &Config, local: &'static [u8], hindrance: Option<String>) -> Result<Prepared> {
         private_directory(&config.host.state)?;
+        // Before the view is made, which shows where they lie.
+        let packages = Packages::start(config)?;
         let wanted = needs_node(config) || hindrance.is_none();
         let launcher = wanted.then(|| launcher(config)).transpose()?;
         let mounts = match (&launcher, hindrance) {
@@ -100,7 +104,7 @@ impl Host {
         };
         let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
         let node = launcher.map(|launcher| node(launcher, config)).transpose()?.flatten();
-        Ok(Prepared { local, node, in_force: Arc::new(in_force), mounts })
+        Ok(Prepared { local, node, in_force: Arc::new(in_force), mounts, packages })
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
@@ -123,15 +127,19 @@ impl Host {
         config: Config,
         prepared: Prepared,
     ) -> Result<Option<Self>> {
-        let (environment, mounts) = environment(&config, prepared).await?;
+        let (environment, shared) = environment(&config, prepared).await?;
         let (tasks, ending) = (TaskTracker::new(), CancellationToken::new());
         if let Some(node) = environment.node.clone() {
             tasks.spawn(helper::keep(node, ending.clone()));
         }
         let workers = Workers::start().context("the threads that serve connections cannot be started")?;
-        let host = Self { registry: Registry::new(environment, mounts, workers), tasks, ending };
+        let host = Self { registry: Registry::new(environment, shared, workers), tasks, ending };
         let ending = host.ending.clone();
         host.tasks.spawn(ending.run_until_cancelled_owned(memory::give_back_after_calls()));
+        let (ending, packages) = (host.ending.clone(), host.registry.packages());
+        host.tasks.spawn(async move {
+            let _ended = ending.run_until_cancelled(packages.follow()).await;
+        });
         if let Some(path) = &config.host.admin {
             let backends = Arc::new(host.registry.clone());
             host.tasks.spawn(admin::serve(path, backends, host.ending.clone())?);
@@ -168,7 +176,8 @@ impl Host {
         private_directory(&config.host.state)?;
         let mounts = Mounts::Systems("this program keeps its rights".to_owned());
         let node = if needs_node(&config) { node(launcher(&config)?, &config)? } else { None };
-        Self::start(config, Prepared { local, node, in_force: Arc::new(in_force), mounts }).await
+        let packages = Packages::start(&config)?;
+        Self::start(config, Prepared { local, node, in_force: Arc::new(in_force), mounts, packages }).await
     }
 
     async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {
@@ -176,8 +185,12 @@ impl Host {
         let mut refused = Vec::new();
         for backend in backends {
             let name = backend.name.clone();
-            if let Err(refusal) = self.registry.add(backend).await? {
-                refused.push(format!("backend \"{name}\" cannot be loaded: {refusal}"));
+            let fetched = self.registry.packages().prepare(&backend).await;
+            match (self.registry.add(backend).await?, fetched) {
+                (Ok(()), _) => {}
+                // What is unreadable for want of a package is no news.
+                (Err(_), Err(words)) => refused.push(format!("backend \"{name}\" cannot be loaded: {words}")),
+                (Err(refusal), Ok(())) => refused.push(format!("backend \"{name}\" cannot be loaded: {refusal}")),
             }
         }
         if all > 0 && refused.len() == all {
@@ -196,6 +209,7 @@ impl Host {
             let name = &running.backend.name;
             if config.backends.iter().all(|backend| backend.name != *name) {
                 tracing::info!(backend = name, "removed by the configuration");
+                self.registry.packages().forget(name);
                 if !self.registry.remove(name).await {
                     problems.push(format!("backend \"{name}\": calls were still under way after the drain time"));
                 }
@@ -203,6 +217,9 @@ impl Host {
         }
         for backend in config.backends {
             let name = backend.name.clone();
+            if let Err(words) = self.registry.packages().prepare(&backend).await {
+                problems.push(format!("backend \"{name}\": {words}"));
+            }
             let done = if self.registry.find(&name).is_some() {
                 self.registry.change(backend)
             } else {
@@ -273,8 +290,8 @@ impl Host {
     }
 }
 
-async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment, Mounts)> {
-    let Prepared { local, node, in_force, mounts } = prepared;
+async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment, (Mounts, Packages))> {
+    let Prepared { local, node, in_force, mounts, packages } = prepared;
     let directory = config.host.state.clone();
     private_directory(&directory)?;
     let stores = Arc::new(state::open(&directory).await?);
@@ -293,7 +310,7 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment
         node,
         in_force: Some(in_force),
     };
-    Ok((environment, mounts))
+    Ok((environment, (mounts, packages)))
 }
 
 /// What is said of a state directory that cannot be had, before the reason.

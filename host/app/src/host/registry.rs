@@ -10,6 +10,7 @@ use anyhow::Result;
 use super::doorway::Doorway;
 use crate::admin::Backends;
 use crate::mounts::Mounts;
+use crate::packages::Packages;
 use drivebay_backend::gate::Refusal;
 use drivebay_backend::{Backend, Control, Environment};
 use drivebay_confine::InForce;
@@ -39,6 +40,7 @@ impl Running {
 pub(super) struct Registry {
     environment: Environment,
     mounts: Arc<Mounts>,
+    packages: Arc<Packages>,
     workers: Arc<Workers>,
     running: Arc<Mutex<BTreeMap<String, Running>>>,
 }
@@ -56,14 +58,19 @@ impl Backends for Registry {
         Arc::clone(&self.mounts)
     }
 
+    fn packages(&self) -> Arc<Packages> {
+        Arc::clone(&self.packages)
+    }
+
     fn place_for_sent(&self) -> Option<PathBuf> {
         self.environment.components.as_ref().map(|directory| directory.with_file_name("sent"))
     }
 }
 
 impl Registry {
-    pub(super) fn new(environment: Environment, mounts: Mounts, workers: Arc<Workers>) -> Self {
-        Self { environment, mounts: Arc::new(mounts), workers, running: Arc::default() }
+    pub(super) fn new(environment: Environment, (mounts, packages): (Mounts, Packages), workers: Arc<Workers>) -> Self {
+        let (mounts, packages) = (Arc::new(mounts), Arc::new(packages));
+        Self { environment, mounts, packages, workers, running: Arc::default() }
     }
 
     fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Running>> {

@@ -26,12 +26,13 @@ use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, P
 use super::refused::Refused;
 use super::schedule::millis;
 use super::watch::Watch;
-use super::{Backend, Component, Environment, Generation, Source, Status, environment, signature};
+use super::{Backend, Component, Environment, Generation, Source, Status, environment};
 use drivebay_files::descriptors::OpenFiles;
 use drivebay_files::{Jobs, Reaches};
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::loading::Loader;
+use drivebay_signature as signature;
 
 /// While nothing serves, what was refused is tried again after this; the pause doubles up to `LONGEST`.
 const AGAIN: Duration = Duration::from_secs(10);
@@ -304,10 +305,12 @@ impl Driver {
             let _ = own.send(Message::AtRest(turn, digest));
         }));
         if !self.config.signers.is_empty() {
-            let own = self.own.clone();
-            self.watches.push(Watch::start(&signature::beside(path), move |_| {
-                let _ = own.send(Message::Signed(turn));
-            }));
+            for signature in [signature::beside(path), signature::bundle_beside(path)] {
+                let own = self.own.clone();
+                self.watches.push(Watch::start(&signature, move |_| {
+                    let _ = own.send(Message::Signed(turn));
+                }));
+            }
         }
     }
 

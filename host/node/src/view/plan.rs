@@ -31,6 +31,8 @@ pub(super) struct Bind {
     pub(super) write: bool,
     /// With what is mounted below it.
     pub(super) below: bool,
+    /// By itself, though what is around it is shown: it may be written to, and this may not.
+    pub(super) held: bool,
 }
 
 /// What is to stand where, by paths without links.
@@ -50,7 +52,7 @@ pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>, looks: &m
 fn add(plan: &mut Plan, visible: &Visible, looks: &mut Looks) {
     let mut way = match visible.how {
         Showing::Read | Showing::Write => looks.way(&visible.path),
-        Showing::Own | Showing::Beside | Showing::Alone | Showing::Hidden => Way::of(&visible.path),
+        Showing::Own | Showing::Beside | Showing::Alone | Showing::Held | Showing::Hidden => Way::of(&visible.path),
     };
     if visible.how == Showing::Own && way.end.is_none() && fs::create_dir_all(&visible.path).is_ok() {
         way = Way::of(&visible.path);
@@ -89,11 +91,13 @@ fn bind(plan: &mut Plan, path: &Path, source: Source, how: Showing) {
         source,
         write: matches!(how, Showing::Own | Showing::Write),
         below: matches!(how, Showing::Read | Showing::Write),
+        held: how == Showing::Held,
     };
     match plan.get_mut(path) {
         Some(Item::Bind(bind)) => {
             bind.write |= wanted.write;
             bind.below |= wanted.below;
+            bind.held |= wanted.held;
         }
         _ => drop(plan.insert(path.to_owned(), Item::Bind(wanted))),
     }
@@ -110,6 +114,7 @@ fn without_what_is_seen_anyway(plan: &Plan) -> Plan {
     };
     let is_seen = |path: &Path, item: &Item| match (item, around(path)) {
         (_, None) | (Item::Empty(_), _) => false,
+        (Item::Bind(inner), _) if inner.held => false,
         (Item::Link(_), Some(_)) => true,
         (Item::Bind(inner), Some(outer)) => {
             let reached = outer.below || outer.source.mount == inner.source.mount;
@@ -119,19 +124,19 @@ fn without_what_is_seen_anyway(plan: &Plan) -> Plan {
     plan.iter().filter(|(path, item)| !is_seen(path, item)).map(|(path, item)| (path.clone(), item.clone())).collect()
 }
 
-/// Shows by themselves the directories that lead from one that may be written to to what is hidden below it: what
-/// something is mounted at cannot be renamed, and nobody puts another directory in the place of the hidden one.
+/// Shows by themselves the directories that lead from one that may be written to to what is hidden or held below it: what
+/// something is mounted at cannot be renamed, and nobody puts another directory in the place of that one.
 fn hold_in_place(plan: &mut Plan) {
-    let hidden: Vec<_> =
-        plan.iter().filter(|(_, item)| matches!(item, Item::Empty(_))).map(|it| it.0.clone()).collect();
-    for directory in hidden.iter().flat_map(|path| path.ancestors().skip(1)) {
+    let is_held = |item: &Item| matches!(item, Item::Empty(_)) || matches!(item, Item::Bind(bind) if bind.held);
+    let held: Vec<_> = plan.iter().filter(|(_, item)| is_held(item)).map(|it| it.0.clone()).collect();
+    for directory in held.iter().flat_map(|path| path.ancestors().skip(1)) {
         let around = directory.ancestors().skip(1).find_map(|outer| match plan.get(outer) {
             Some(Item::Bind(bind)) => Some(bind),
             _ => None,
         });
         let bind = around.filter(|bind| bind.write && !plan.contains_key(directory)).cloned();
         if let Some((bind, source)) = bind.zip(look(directory)) {
-            plan.insert(directory.to_owned(), Item::Bind(Bind { source, ..bind }));
+            plan.insert(directory.to_owned(), Item::Bind(Bind { source, held: false, ..bind }));
         }
     }
 }

@@ -7,8 +7,8 @@ use clap::Parser;
 
 use super::{Failure, Socket};
 use crate::cli::{Exit, print, say};
-use drivebay_backend::signature;
 use drivebay_proto::admin::{CommandResponse, DrainRequest, PinRequest, ReloadRequest, RollbackRequest, StopRequest};
+use drivebay_signature as signature;
 
 const RELOAD: &str = "Exit status: 0 done (without --wait: begun), 1 refused, 2 wrong usage.
 
@@ -105,10 +105,15 @@ fn pieces(first: &mut ReloadRequest, file: &Path) -> Result<Vec<ReloadRequest>, 
     let failed = |error: std::io::Error| Failure::Failed(format!("--component {}: {error}", file.display()));
     let path = std::path::absolute(file).map_err(failed)?;
     let bytes = drivebay_backend::read_file(&path).map_err(failed)?;
-    first.signature = match drivebay_backend::read_file(&signature::beside(&path)) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Vec::new(),
-        signature => signature.map_err(failed)?,
-    };
+    for beside in [signature::beside(&path), signature::bundle_beside(&path)] {
+        match drivebay_backend::read_file(&beside) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            signature => first.signature = signature.map_err(failed)?,
+        }
+        if !first.signature.is_empty() {
+            break;
+        }
+    }
     first.component = path.to_string_lossy().into_owned();
     Ok(bytes.chunks(PIECE).map(|piece| ReloadRequest { piece: piece.to_vec(), ..ReloadRequest::default() }).collect())
 }

@@ -43,6 +43,7 @@ pub(super) fn ungranted(component: ComponentSource) -> BackendConfig {
     BackendConfig {
         name: "check".to_owned(),
         component,
+        package: None,
         sockets: Sockets { mode: SOCKET_MODE, ..Sockets::default() },
         node_id: Some("check".to_owned()),
         settings: Vec::new(),

@@ -16,9 +16,9 @@ use clap::Parser;
 
 use super::{Exit, print, say};
 
-use drivebay_backend::signature::Claim;
 use drivebay_confine::{self as confine, Given};
 use drivebay_policy::{BackendConfig, ComponentSource, Config, ConfigError, source};
+use drivebay_signature::Claim;
 use places::Found;
 use report::{ComponentReport, ConfigReport, Report};
 use scratch::Scratch;
@@ -152,6 +152,17 @@ async fn configured(backend: BackendConfig, scratch: &Scratch) -> ComponentRepor
         ComponentSource::File(path) => path.display().to_string(),
     };
     let Found { mut problems, taken } = places::backend(&backend);
+    if let (Some(package), ComponentSource::File(component)) = (&backend.package, &backend.component)
+        && !component.exists()
+    {
+        let mut report = ComponentReport::of(package.reference.to_string());
+        report.warnings.extend(taken);
+        report.warnings.push(format!(
+            "{} is fetched by the host; what it says of itself, `drivebay inspect` shows",
+            package.reference
+        ));
+        return ComponentReport { backend: Some(name), problems, ..report };
+    }
     let checked = component::check(backend, scratch.environment(), component::Grants::Configured).await;
     let mut report = checked
         .unwrap_or_else(|error| ComponentReport { problems: vec![format!("{error:#}")], ..ComponentReport::of(file) });

@@ -20,7 +20,7 @@ use drivebay_policy::grants;
 use drivebay_policy::limits::Limits;
 use drivebay_policy::{
     BackendConfig, BackgroundConfig, ComponentSource, Config, DRAIN, DirectoryGrant, Grants, HostConfig,
-    InstancePolicy, SOCKET_MODE, Sockets, TRIAL, units,
+    InstancePolicy, SOCKET_MODE, Sockets, TRIAL, package, units,
 };
 use node::NodeWork;
 use walk::Walk;
@@ -201,7 +201,13 @@ fn another_build(component: &[u8]) -> Vec<u8> {
 
 fn config(place: &Place, work: NodeWork) -> Config {
     let targets = vec![place.first.mounts.clone(), place.second.mounts.clone()];
-    let host = HostConfig { state: place.state.clone(), admin: Some(place.admin.clone()), http: None, targets };
+    let host = HostConfig {
+        state: place.state.clone(),
+        admin: Some(place.admin.clone()),
+        http: None,
+        targets,
+        packages: package::Registries::default(),
+    };
     let backends = [&place.first, &place.second].map(|site| backend(site, &place.link, work));
     Config { host, backends: backends.into(), file: None }
 }
@@ -212,6 +218,7 @@ fn backend(site: &Site, link: &Path, work: NodeWork) -> BackendConfig {
     BackendConfig {
         name: site.name.to_owned(),
         component: ComponentSource::Local,
+        package: None,
         sockets: Sockets {
             csi: Some(site.csi.clone()),
             addons: Some(site.addons.clone()),

@@ -46,7 +46,7 @@ fn what_is_named_is_planned_where_it_is() {
     symlink("releases/1", root.join("present")).unwrap();
     symlink("../releases/1/b.wasm", root.join("vendor/b.wasm")).unwrap();
     let at = |name: &str, how| shown(&root.join(name), how);
-    let cases: [Case<'_>; 13] = [
+    let cases: [Case<'_>; 15] = [
         (vec![at("pool", Showing::Write)], &[("pool", "write")]),
         (vec![at("pool", Showing::Read), at("absent", Showing::Read)], &[("pool", "read")]),
         (vec![at("made/for/sockets", Showing::Own)], &[("made/for/sockets", "write")]),
@@ -71,6 +71,12 @@ fn what_is_named_is_planned_where_it_is() {
         (
             vec![at("pool", Showing::Own), at("pool/a/state", Showing::Own), at("pool/a/state/b", Showing::Hidden)],
             &[("pool", "write"), ("pool/a", "write"), ("pool/a/state", "write"), ("pool/a/state/b", "empty")],
+        ),
+        // What is another process's: by itself, to read, and what leads there cannot be moved.
+        (vec![at("pool", Showing::Own), at("pool/deep", Showing::Held)], &[("pool", "write"), ("pool/deep", "read")]),
+        (
+            vec![at("pool", Showing::Own), at("pool/a/state", Showing::Held)],
+            &[("pool", "write"), ("pool/a", "write"), ("pool/a/state", "read")],
         ),
         (
             vec![at("releases", Showing::Read), at("releases/1", Showing::Hidden)],
@@ -120,7 +126,8 @@ fn what_took_a_place_is_planned_anew() {
 
 #[test]
 fn what_stands_below_goes_and_comes_with_what_is_above_it() {
-    let bind = |inode: u64| Item::Bind(Bind { source: Source { inode, ..NOWHERE }, write: false, below: true });
+    let bind =
+        |inode: u64| Item::Bind(Bind { source: Source { inode, ..NOWHERE }, write: false, below: true, held: false });
     let of =
         |rows: &[(&str, u64)]| rows.iter().map(|(path, inode)| (PathBuf::from(path), bind(*inode))).collect::<Plan>();
     let cases: [Row<'_>; 6] = [

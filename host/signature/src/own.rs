@@ -1,13 +1,14 @@
-//! Signatures of components: ed25519 over digest, name and version, in a text file beside the component.
+//! Our own format: ed25519 over digest, name and version, in a text file beside the component.
 //! Owns the two formats and the check; which keys count, the configuration says. Why name and version
 //! under the signature: a vendor's old or other component is signed as well, and must not pass for this one.
 
 use std::fmt::Write as _;
-use std::path::{Path, PathBuf};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
 use ed25519_dalek::{Signature as Ed25519, Signer, SigningKey, VerifyingKey};
+
+use super::SignatureError;
 
 /// What a public key's file begins with.
 const PUBLIC: &str = "drivebay-public-key: ";
@@ -15,23 +16,6 @@ const PUBLIC: &str = "drivebay-public-key: ";
 const SECRET: &str = "drivebay-secret-key: ";
 /// What is signed begins with this, so that no other signature of the same key can be taken for one.
 const PURPOSE: &str = "drivebay component 1";
-
-/// Why a signature does not count.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum SignatureError {
-    /// The file is not of the format.
-    #[error("it is no signature: {0}")]
-    Format(String),
-    /// It is another component's.
-    #[error("it is for the component sha256:{0}")]
-    Other(String),
-    /// None of the keys made it.
-    #[error("none of the configured signers made it")]
-    Signer,
-    /// A key cannot be read.
-    #[error("the key {0}")]
-    Key(String),
-}
 
 /// What a signature vouches for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,13 +33,6 @@ impl Claim {
     fn bytes(&self) -> Vec<u8> {
         format!("{PURPOSE}\nsha256:{}\n{}\n{}\n", self.digest, self.name, self.version).into_bytes()
     }
-}
-
-/// Where a component's signature lies.
-pub fn beside(component: &Path) -> PathBuf {
-    let mut name = component.as_os_str().to_owned();
-    name.push(".sig");
-    PathBuf::from(name)
 }
 
 /// The text of a signature's file.
