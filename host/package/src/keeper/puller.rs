@@ -6,6 +6,7 @@ use std::fs::File;
 use std::io::{Read as _, Write};
 use std::os::fd::AsFd as _;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::{Context as _, Result, anyhow, bail};
 use drivebay_confine as confine;
@@ -20,6 +21,8 @@ use crate::store::Store;
 const LARGEST: u64 = 256 << 20;
 /// Bytes of the largest order: a credential and some authorities.
 const LARGEST_ORDER: u64 = 16 << 20;
+/// For all of a fetch: a registry that gives a byte now and then must not keep the next package waiting for ever.
+const LONGEST: Duration = Duration::from_mins(10);
 /// Nobody, as every system has it.
 const NOBODY: u32 = 65534;
 
@@ -65,7 +68,7 @@ fn give_up() -> Result<()> {
 /// What is wrong, in words for the operator.
 pub(super) fn of_store(store: &Store, reference: &Reference, have: Option<&str>, mut out: File) -> Result<Pulled> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    runtime.block_on(async {
+    let fetching = async {
         let manifest = store.manifest(reference).await?;
         let component = checked(&manifest, reference.digest.as_deref())?;
         if component.size > LARGEST {
@@ -78,5 +81,9 @@ pub(super) fn of_store(store: &Store, reference: &Reference, have: Option<&str>,
             store.blob(&component, |part| out.write_all(part).context("writing its component")).await?;
         }
         Ok(Pulled { manifest, vouching, has_component })
+    };
+    runtime.block_on(async {
+        let fetched = tokio::time::timeout(LONGEST, fetching).await;
+        fetched.unwrap_or_else(|_| bail!("it took more than {} minutes", LONGEST.as_secs() / 60))
     })
 }

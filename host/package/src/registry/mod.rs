@@ -1,6 +1,6 @@
 //! A registry, as the OCI distribution specification has it: manifests, blobs and what refers to them. Owns the protocol's
 //! paths, statuses and words for what goes wrong. Checks no digest: whoever asks does. A client of our own, because the
-//! transport, TLS and authorities are in the program already and the protocol is small; CONTRIBUTING.md has the figures.
+//! transport, TLS and authorities are in the program already and the protocol is small; `oci-client` brings 30 crates more.
 
 mod auth;
 mod http;
