@@ -30,7 +30,7 @@ impl Secrets {
         }
         // Nearly always nothing is found, in one pass for all values.
         let views = views(answer);
-        if !self.own.as_ref().is_some_and(|set| count(&set.search().masked, &views) > 0) {
+        if self.own.as_ref().is_none_or(|set| count(&set.search().masked, &views) == 0) {
             return false;
         }
         let (values, request) = asked();
