@@ -204,7 +204,7 @@ fn named(text: &str, root: &Path) -> String {
     text.replace("ROOT", root.to_str().unwrap()).replace("ZEROS", &"0".repeat(64))
 }
 
-/// Whoever has checked a configuration knows what serving it would say, in the same words.
+/// `check` says what `serve` would say, in the same words.
 #[tokio::test]
 async fn what_serving_refuses_checking_finds() {
     let check = async |case: &Broken| {

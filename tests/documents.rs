@@ -27,7 +27,7 @@ fn the_tutorial_shows_the_backend_that_is_built() {
     assert_eq!(shown, [text("guests/first/src/lib.rs")], "copy guests/first/src/lib.rs into README.md");
 }
 
-/// Whoever follows `guests/README.md` changes one line of the copy: where the SDK is.
+/// A reader of `guests/README.md` changes one line of the copy: where the SDK is.
 #[test]
 fn the_tutorials_folder_works_wherever_it_is_copied_to() {
     let (root, copy) = (Path::new(env!("CARGO_MANIFEST_DIR")), tempfile::tempdir().unwrap());

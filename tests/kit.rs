@@ -166,7 +166,7 @@ async fn a_change_is_built_and_swapped_in_and_a_broken_one_leaves_what_serves() 
     let mut serves =
         async || client.get_plugin_info(GetPluginInfoRequest {}).await.unwrap().into_inner().vendor_version;
     assert_eq!(serves().await, version(2));
-    // A lower version: whoever works goes back, too.
+    // A lower version: developers go back, too.
     project.edit(&echo(1));
     dev.says("changed: source.wasm").await;
     dev.says("built in").await;

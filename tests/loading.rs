@@ -200,7 +200,7 @@ async fn a_command_line_with_mistakes() {
     assert!(said.contains("/nowhere/host.toml"), "{said}");
 }
 
-/// Nobody waits for a compiler that nobody needs any more, and whoever does wait is told.
+/// A compile that nobody needs any more is given up, and its waiters are told.
 #[tokio::test]
 async fn a_host_that_compiles_says_so_and_ends_when_told() {
     let dir = tempfile::tempdir().unwrap();

@@ -264,7 +264,7 @@ async fn a_host_cannot_forge_the_ledger() {
     assert_eq!(std::fs::read_to_string(&ledger).unwrap(), text);
     host.start_again().await;
     assert!(site.is_mounted());
-    // It was worth it: whoever writes there ends mounts.
+    // It matters: writing there ends mounts.
     host.stop().await;
     std::fs::write(&ledger, forged).unwrap();
     host.start_again().await;

@@ -338,7 +338,7 @@ async fn a_pool_that_vanishes() {
     tokio::join!(removed, unmounted);
 }
 
-/// Whoever is told in words what is wrong needs no log.
+/// An operator who is told what is wrong needs no log.
 #[tokio::test]
 async fn an_empty_mount_point_is_no_new_pool() {
     let pool = Pool::plain();

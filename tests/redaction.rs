@@ -346,7 +346,7 @@ async fn answers_with_secrets_are_refused() {
     assert_eq!(volume.volume_context.get("login").map(String::as_str), Some("0pen~sesame"));
 }
 
-/// Too short to be replaced in every ordinary word: whoever says it is not heard.
+/// Too short to be replaced in every ordinary word: a line that has it is dropped.
 #[tokio::test]
 async fn words_with_a_short_secret_are_dropped() {
     let host = TestHost::tester().await;

@@ -162,7 +162,7 @@ async fn a_host_that_may_not_mount_says_so_and_serves() {
     host.create(&["v"]).await;
 }
 
-/// What is compiled is a vendor's, and whoever compiles it parses it.
+/// What is compiled is a vendor's, and the compiler parses it.
 #[tokio::test]
 async fn what_compiles_sees_what_the_host_sees() {
     if !is_root() {

@@ -148,7 +148,7 @@ impl Pair {
                 assert_eq!(self.role(client, other).await, "secondary", "{} {other:?}", self.volume);
                 next
             }
-            // The arrays do not see each other, and force would be right; whoever does not want it waits.
+            // The arrays do not see each other, and force would be right; a caller that does not want it waits.
             Err(status) if status.code() == Code::FailedPrecondition => self.next,
             Err(status) => panic!("{} {at:?}: {status:?}", self.volume),
         }

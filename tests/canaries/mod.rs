@@ -96,7 +96,7 @@ impl Run {
                 self.statuses += 1;
                 assert_clean(name, format!("{status:?}").as_bytes());
             }
-            // It repeats the capabilities and the context that it was asked about, to whoever asked.
+            // It repeats the capabilities and the context that it was asked about, to its caller.
             Ok(_) if name == "Controller.ValidateVolumeCapabilities" => {}
             Ok(messages) => assert_clean(name, format!("{messages:?}").as_bytes()),
         }

@@ -1,5 +1,5 @@
 //! What a workload writes into a volume, and reading it back as digests. Everything follows from a
-//! number, so whoever reads knows what must be there without having kept it.
+//! number, so a reader knows what must be there without having kept it.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File, OpenOptions};

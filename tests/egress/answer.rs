@@ -73,7 +73,7 @@ fn reply(question: &[u8], addresses: &[IpAddr], kind: u16) -> Vec<u8> {
     for record in records {
         message.extend([0xc0, 12]);
         message.extend(kind.to_be_bytes());
-        // Class, and no time to live: whoever asks again asks here.
+        // Class, and no time to live: the next query comes here again.
         message.extend([0, 1, 0, 0, 0, 0, 0, u8::try_from(record.len()).unwrap()]);
         message.extend(record);
     }

@@ -69,7 +69,7 @@ async fn a_shadow_reads_and_logs_in_until_it_serves() {
     assert_eq!(audit(&host, "3", "verdict=\"allowed\""), 9);
 }
 
-/// Whoever was ended at the end of the drain's time left a request behind that may change something: it comes to its answer,
+/// A call that was ended at the end of the drain's time left a request behind that may change something: it comes to its answer,
 /// and the volume stays locked until then.
 #[tokio::test]
 async fn a_request_that_may_change_something_outlives_its_guest() {

@@ -113,7 +113,7 @@ impl Net {
         self.asked.lock().unwrap().clone()
     }
 
-    /// Opens the sockets: a socket belongs to the namespace of the thread that opens it, whoever uses it later.
+    /// Opens the sockets: a socket belongs to the namespace of the thread that opens it, no matter which uses it later.
     fn populate(&self, table: Table) {
         let config = tls(&self.ca());
         let namespace = std::fs::File::open(format!("/proc/{}/ns/net", self.anchor.id())).unwrap();

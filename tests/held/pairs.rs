@@ -1,5 +1,5 @@
 //! Every pair of changing calls on one object, node and controller: one is held in its work by a pool
-//! that is frozen, the other is told what is pending; whoever only reads is answered.
+//! that is frozen, the other is told what is pending; reads are answered.
 
 use drivebay_proto::pb::csi::v1;
 use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;

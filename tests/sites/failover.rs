@@ -141,7 +141,7 @@ async fn the_primary_is_killed_and_comes_back() {
     let status = pair.a.resync(&a).await.unwrap_err();
     expect(&status, Code::FailedPrecondition, "demote it first");
 
-    // In use, too: whoever writes there writes in vain.
+    // In use, too: what is written there is lost.
     pair.a.site.mount(&copied.a).await.unwrap();
     pair.a.demote(&a).await.expect("the losing side gives way at once");
     expect(&pair.a.resync(&a).await.unwrap_err(), Code::FailedPrecondition, "in use");

@@ -129,7 +129,7 @@ impl Place {
 
 impl Drop for Place {
     fn drop(&mut self) {
-        // Newest first. What fails is of no use any more: whoever looks sees it in the mount table.
+        // Newest first. What fails is of no use any more: the mount table shows it.
         for point in self.mounts().iter().rev() {
             let _ = Command::new("fsfreeze").arg("-u").arg(point).stderr(std::process::Stdio::null()).status();
             let _ = Command::new("umount").arg("-l").arg(point).status();

@@ -76,7 +76,7 @@ impl Pool {
         run("umount", &[self.path().to_str().unwrap()]);
     }
 
-    /// From now on whoever changes something in the pool waits.
+    /// From now on every change in the pool waits.
     pub fn freeze(&self) {
         run("fsfreeze", &["-f", self.path().to_str().unwrap()]);
     }

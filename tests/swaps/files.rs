@@ -64,7 +64,7 @@ impl Mounted {
 
 impl Drop for Mounted {
     fn drop(&mut self) {
-        // Lazily: whoever still has a file open loses it with the test.
+        // Lazily: a process that still has a file open loses it with the test.
         let _ = Command::new("umount").arg("-l").arg(self.path()).status();
         let _ = self.below.take();
     }

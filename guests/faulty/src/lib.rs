@@ -1,5 +1,5 @@
 //! A hostile backend. One component for all attacks, so that it is compiled once: its settings say which deed is
-//! done where. It must not decide whether it was contained; whoever serves it sees that.
+//! done where. It must not decide whether it was contained; its host shows that.
 
 mod deeds;
 mod endless;

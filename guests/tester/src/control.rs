@@ -16,7 +16,7 @@ pub(crate) fn run(request: &CreateVolumeRequest) -> Result<Option<Volume>> {
         return Ok(None);
     }
     act::used();
-    // What was said before has been said: whoever reads the log knows by this how far it has come.
+    // What was said before has been said: this line shows a reader of the log how far it has come.
     log::info("tester", format!("carries out {}", request.name));
     let (mut commit, mut context) = (Commit::new(), Vec::new());
     for (parameter, value) in &request.parameters {

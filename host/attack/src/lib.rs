@@ -99,7 +99,7 @@ fn chosen(only: &[String], without: Option<&str>) -> Result<Chosen> {
         Some(EVERY) => meant.filter_map(|attack| Some((attack, Without::named(attack.by).ok()?))).collect(),
         Some(name) => {
             let without = Without::named(name).map_err(anyhow::Error::msg)?;
-            // Whoever names attacks may see that another limit does not contain them.
+            // Named attacks may be tried with a limit that does not contain them.
             let is_meant = |attack: &&Attack| !only.is_empty() || without.contains(attack.by);
             meant.filter(is_meant).map(|attack| (attack, without)).collect()
         }

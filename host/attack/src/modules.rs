@@ -101,7 +101,7 @@ fn additions(count: usize) -> Vec<u8> {
     [vec![0], [0x20, 0, 0x41, 1, 0x6a, 0x21, 0].repeat(count), vec![0x0b]].concat()
 }
 
-/// Two hundred numbers that all live on across six hundred loops: hard on whoever gives them registers.
+/// Two hundred numbers that all live on across six hundred loops: hard on the register allocator.
 fn branches() -> Vec<u8> {
     let mut code = vec![1];
     code.extend(number(LOCALS));

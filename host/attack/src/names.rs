@@ -93,7 +93,7 @@ fn reply(question: &[u8], address: Option<IpAddr>, kind: u16) -> Vec<u8> {
     if let Some(record) = record {
         message.extend([0xc0, 12]);
         message.extend(kind.to_be_bytes());
-        // Class, and no time to live: whoever asks again asks here.
+        // Class, and no time to live: the next query comes here again.
         message.extend([0, 1, 0, 0, 0, 0, 0, u8::try_from(record.len()).unwrap_or(0)]);
         message.extend(record);
     }

@@ -99,7 +99,7 @@ impl Network {
         (self.arrivals.lock().unwrap_or_else(PoisonError::into_inner).clone(), locked(&self.asked))
     }
 
-    /// Opens the sockets: a socket belongs to the namespace of the thread that opens it, whoever uses it later.
+    /// Opens the sockets: a socket belongs to the namespace of the thread that opens it, no matter which uses it later.
     async fn populate(&self) -> Result<()> {
         let namespace = std::fs::File::open(format!("/proc/{}/ns/net", self.anchor.id().unwrap_or_default()))?;
         let (tell, told) = tokio::sync::oneshot::channel();

@@ -22,7 +22,7 @@ pub(super) const SECRET: &str = "attack-secret-5f2c";
 pub(super) const SECRET_IN_DIGITS: &str = "61747461636b2d7365637265742d35663263";
 /// Bytes of the file that jobs are to copy.
 const LARGE: usize = 48 << 20;
-/// What the file `plain/secret` of the grant has: whoever reads it has read nothing else.
+/// What the file `plain/secret` of the grant has: reading it proves that nothing else was read.
 const PLAIN: &str = "plain";
 
 /// What all attacks of a run share.

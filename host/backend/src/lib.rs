@@ -212,7 +212,7 @@ impl Backend {
             .hold_canary(about)
             .or_else(|| self.hold())
             .ok_or_else(|| NotReady::NotLoaded("no generation is active".to_owned()))?;
-        // After the hold, so that whoever closes and then waits for all holds has seen every call.
+        // After the hold, so that closing and then waiting for all holds covers every call.
         match &*self.closed.load() {
             Some(why) => Err(NotReady::Closed(why.as_str().to_owned())),
             None => Ok(lease),

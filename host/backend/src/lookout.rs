@@ -1,4 +1,4 @@
-//! Looking which granted directories cannot be used now, for whoever asks. A directory whose server hangs holds one
+//! Looking which granted directories cannot be used now, for `status`. A directory whose server hangs holds one
 //! thread and no asker; decides nothing.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! How calls end, judged once, for whoever draws conclusions: the record of the generation, from which its
+//! How calls end, judged once, for all that depends on it: the record of the generation, from which its
 //! trial is decided, its breaker, the metrics and the next probe. Owns who hears of an end;
 //! what it means is `call_end`'s.
 

@@ -102,7 +102,7 @@ impl Refused {
             Self::Facts(_) | Self::Refusal { .. } | Self::Fault { .. } => RefusalId::Describe,
             Self::Interrupted | Self::Load(LoadError::Unwanted) => RefusalId::Host,
         };
-        // Whoever makes words of a vendor's has made them fit already; no list of them may get endless.
+        // A vendor's words were cut before; a list of them must be bounded as well.
         Refusal::new(id, tame(&self.to_string(), WORDS))
     }
 }

@@ -1,4 +1,4 @@
-//! What can be told of a backend: a picture that the driver takes after every step, for whoever asks. Plain
+//! What can be told of a backend: a snapshot that the driver takes after every step. Plain
 //! data; no place for decisions.
 
 use super::Readiness;

@@ -31,7 +31,7 @@ pub struct Bounds {
 pub fn compiler(bounds: Bounds) -> io::Result<()> {
     // Without it compiling is only less polite.
     let _ = setpriority_process(None, NICE);
-    // A limit that whoever started the host has set is not raised.
+    // A limit that the host was started with is not raised.
     let limit = |resource, most: u64| {
         let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));
         setrlimit(resource, Rlimit { current: Some(most), maximum: Some(most) })

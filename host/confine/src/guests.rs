@@ -11,7 +11,7 @@ use rustix::thread::{CapabilitySet, no_new_privs, set_no_new_privs};
 use super::paths::Places;
 use super::{Force, capabilities, filters, paths};
 
-/// What stays: the files of granted directories belong to whoever wrote them through a mount, and a backend
+/// What stays: the files of granted directories belong to the users who wrote them through a mount, and a backend
 /// must be able to read, change and remove them all the same.
 const KEPT: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::FOWNER);
 /// What is started again, as the kernel knows it: its path may lead nowhere here.

@@ -137,7 +137,7 @@ impl Drop for Record {
         let took = self.began.elapsed();
         let known = self.known.get_mut().unwrap_or_else(PoisonError::into_inner);
         let verdict = known.verdict.word();
-        // Nobody said why there is no answer: whoever asked is gone.
+        // Nobody said why there is no answer: the caller is gone.
         let is_left = known.end.is_none() && known.status.is_none() && known.verdict != Verdict::Refused;
         let end = if is_left { Some(LEFT) } else { known.end };
         metrics().egress_used(backend, verdict, took);

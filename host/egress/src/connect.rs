@@ -160,7 +160,7 @@ impl Connector {
         let speaking = http1::Builder::new().max_buf_size(BUFFER).handshake(TokioIo::new(stream));
         let begun = timeout_at(until, speaking).await.map_err(|_| EgressError::ConnectTime)?;
         let (sender, connection) = begun.map_err(|_| EgressError::Protocol)?;
-        // Whoever waits for the answer learns of its errors; when nobody holds the sender, it ends.
+        // The task that waits for the answer learns of its errors; when nobody holds the sender, it ends.
         self.driving.spawn(async move { drop(connection.await) });
         Ok(sender)
     }

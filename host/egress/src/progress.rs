@@ -1,4 +1,4 @@
-//! How far a request has come, for whoever waits for it from outside. Owns one sign: whether it has a connection.
+//! How far a request has come, for a task that waits for it from outside. Owns one sign: whether it has a connection.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -116,7 +116,7 @@ impl Grant {
         }
     }
 
-    /// The way to it, where it may hang and the component can do without it: whoever works in it goes this way.
+    /// The way to it, where it may hang and the component can do without it: all work in it goes this way.
     pub(super) fn guard(&self) -> Option<Reach> {
         let may_hang = || !self.found.get().is_some_and(Found::is_local);
         (self.is_optional() && may_hang()).then(|| self.reach.clone())
@@ -127,7 +127,7 @@ impl Grant {
         &self.name
     }
 
-    /// Opens it for the component's own work, as it is now. Whoever may wait goes the way of its [`Self::guard`].
+    /// Opens it for the component's own work, as it is now. Work that may wait goes through its [`Self::guard`].
     pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
         const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
         if patience == Patience::Any {
@@ -146,7 +146,7 @@ impl Grant {
     fn absent(&self, errno: Errno) -> Trouble {
         match errno {
             Errno::MFILE | Errno::NFILE | Errno::NOMEM => Trouble::Refused(Errno::NOMEM),
-            // Whoever can do without it is told; nothing says that what was there is gone.
+            // A component that can do without it gets an error; nothing says that its contents are gone.
             _ if self.is_optional() => Trouble::Refused(Errno::IO),
             _ => Trouble::Absent(self.guest.text()),
         }

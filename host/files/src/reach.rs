@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 /// The same for what brings all that was written to the server's disk, sets blocks aside or reads hundreds of megabytes: a
 /// server that does so is slow, and answers.
 const LONG: Duration = Duration::from_secs(30);
-/// How long is waited for a directory to be opened or looked at: whoever asks for all of them waits for each.
+/// How long is waited for a directory to be opened or looked at: a look at all of them waits for each.
 const A_LOOK: Duration = Duration::from_secs(1);
 
 const UNDER_WAY: u8 = 0;
@@ -98,7 +98,7 @@ impl Reach {
         let (stage, hanging) = (Arc::new(AtomicU8::new(UNDER_WAY)), self.clone());
         let own = Arc::clone(&stage);
         std::thread::Builder::new().name("reach".to_owned()).spawn(move || {
-            // Whoever asked may have given up.
+            // The caller may have given up.
             let _ = tell.send(work());
             if own.swap(DONE, Ordering::AcqRel) == GIVEN_UP {
                 hanging.is_back();

@@ -1,7 +1,7 @@
 //! Reading the operator's configuration, by the processes that act on it.
 //!
 //! Owns which file is believed: one that the operator alone can have written. It must not know what stands in it;
-//! that is for whoever started these processes to say.
+//! that is for the parent of these processes to say.
 
 use std::fs::{File, Metadata};
 use std::io::Read;
@@ -52,7 +52,7 @@ impl Text {
         Ok(Self { name, words: text, doubt })
     }
 
-    /// What stands there, whoever wrote it.
+    /// The text as it is there, not yet trusted.
     pub(crate) fn says<T>(&self, read: fn(&str, &str) -> Result<T, String>) -> Result<T, NodeError> {
         read(&self.name, &self.words).map_err(|mistakes| NodeError::new(ErrorCode::Invalid, mistakes))
     }

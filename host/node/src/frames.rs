@@ -1,7 +1,7 @@
 //! Frames over a packet socket.
 //!
 //! A frame is cut into packets, because a packet must fit the socket's buffer while the answer to
-//! a listing may be larger. The first byte of a packet says whether more follow. Whoever sends must
+//! a listing may be larger. The first byte of a packet says whether more follow. The sender must
 //! see to it that the packets of two frames do not mix.
 
 use std::io::{self, IoSlice, IoSliceMut};

@@ -54,7 +54,7 @@ fn is_there(directory: &Path) -> Result<bool, NodeError> {
     Err(NodeError::new(ErrorCode::NotAllowed, message))
 }
 
-/// Makes it with all that belongs into it, at once: whoever is cut off in between begins again.
+/// Makes it with all that belongs into it, at once: an interrupted start begins again.
 fn make(state_dir: &Path, directory: &Path) -> io::Result<()> {
     let part = state_dir.join(PART);
     match DirBuilder::new().mode(0o700).create(&part) {

@@ -44,7 +44,7 @@ pub(super) fn adopt(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
     Ok(socket)
 }
 
-/// Takes over a descriptor that whoever started us left for us; programs must not inherit it.
+/// Takes over a descriptor that our parent left for us; programs must not inherit it.
 #[allow(unsafe_code, reason = "a descriptor's number arrives as text; no crate can check its owner")]
 pub(super) fn inherited(descriptor: RawFd) -> Result<OwnedFd, NodeError> {
     if descriptor < 0 {

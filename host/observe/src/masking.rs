@@ -2,7 +2,7 @@
 //! say them; never prints them.
 //!
 //! A value is found as it is, in hexadecimal digits, in base64 wherever it stands in what was encoded, and
-//! percent-encoded, in any case of ASCII letters. Halves of it and other ways to write it are not: whoever wants to tell
+//! percent-encoded, in any case of ASCII letters. Halves of it and other ways to write it are not: a backend that wants to tell
 //! a secret can.
 
 mod forms;

@@ -187,7 +187,7 @@ impl Metrics {
         }
     }
 
-    /// What times the instances of a backend. To be kept by whoever makes them.
+    /// What times the instances of a backend. The maker of instances keeps it.
     pub fn instantiations(&self, backend: &str) -> Histogram {
         self.instantiations.get_or_create(&OfBackend { backend: backend.to_owned() }).clone()
     }

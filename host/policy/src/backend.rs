@@ -31,7 +31,7 @@ pub struct BackendConfig {
     pub legacy_condition: bool,
     /// The only digest that may be loaded, as `sha256:…`.
     pub digest: Option<String>,
-    /// Files with the public keys of whoever may sign it; empty: no signature is asked for.
+    /// Files with the public keys that may have signed it; empty: no signature is asked for.
     pub signers: Vec<PathBuf>,
     /// What it may use beyond computing.
     pub grants: Grants,

@@ -68,7 +68,7 @@ pub(crate) trait Rpc:
     /// What it locks, from the request alone.
     fn locks(&self) -> LockSet;
 
-    /// The objects that it is about: whoever works on them must always meet the same generation.
+    /// The objects that it is about: calls on them must always reach the same generation.
     fn about(&self) -> LockSet {
         self.locks()
     }

@@ -33,7 +33,7 @@ fn group(id: &str) -> LockSet {
     LockSet::none().exclusive(ObjectKind::VolumeGroup, id)
 }
 
-/// Whoever joins or leaves a group is changed by that.
+/// A volume that joins or leaves a group is changed by it.
 fn volumes(set: LockSet, ids: &[String]) -> LockSet {
     ids.iter().fold(set, |set, id| set.exclusive(ObjectKind::Volume, id))
 }

@@ -16,7 +16,7 @@ use drivebay_node::{CallPath, Caller, ErrorCode, Node, NodeError};
 use drivebay_observe::Secrets;
 use drivebay_policy::limits::Duty;
 
-/// A call under way. Shared by the guest's imports and by whoever waits for the call's end.
+/// A call under way. Shared by the guest's imports and by the task that waits for the call's end.
 #[derive(Debug)]
 pub struct CallContext {
     /// The id that log and client see.

@@ -83,7 +83,7 @@ impl Drop for AtWork {
 }
 
 fn tick(engines: &Mutex<Vec<EngineWeak>>) {
-    // Before it stands still for the first time: whoever sees that it does finds it.
+    // Before it stands still for the first time: a thread that sees it stand still finds this set.
     CLOCK.get_or_init(thread::current);
     loop {
         wait();

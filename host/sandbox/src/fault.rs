@@ -1,4 +1,4 @@
-//! How a guest failed. Classifies the engine's errors once; whoever needs the reason reads it here
+//! How a guest failed. Classifies the engine's errors once; callers read the reason here
 //! and never the engine's text.
 
 use std::time::Duration;
@@ -66,7 +66,7 @@ impl FaultKind {
         }
     }
 
-    /// What a client may read; with the keys of `[backend.limits]`, so that whoever reads it knows what to ask for.
+    /// What a client may read; with the keys of `[backend.limits]`, so that the reader knows what to ask for.
     pub const fn words(self) -> &'static str {
         match self {
             Self::Trap => "the backend crashed while it worked on this call",

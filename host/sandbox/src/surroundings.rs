@@ -1,4 +1,4 @@
-//! What all instances of one generation share and find around them. Plain data: made by whoever loads a component, read
+//! What all instances of one generation share and find around them. Plain data: made by the loader of a component, read
 //! by the imports.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! Connections to a page that anybody may ask: a few at a time, none for longer than it is used. Whoever comes when
+//! Connections to a page that is open to all: a few at a time, none for longer than it is used. A connection that arrives when
 //! all places are taken has the place of the one that came first, so that idle connections shut nobody out.
 
 use std::collections::VecDeque;

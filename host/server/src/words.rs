@@ -73,7 +73,7 @@ fn is_grpc(headers: &HeaderMap) -> bool {
     rest.is_some_and(|rest| matches!(rest.split(';').next(), Some("" | "+proto")))
 }
 
-/// HTTP's own answer, with a gRPC status beside it for whoever does speak gRPC.
+/// HTTP's own answer, with a gRPC status for clients that do speak gRPC.
 fn not_grpc<B: Default>(code: StatusCode, words: &'static str) -> http::Response<B> {
     let mut response = status::not_grpc(words).into_http();
     *response.status_mut() = code;

@@ -1,6 +1,6 @@
 //! Faults on demand, in plain HTTP on a loopback address.
 //!
-//! It owns the paths `/faults`, `/chance`, `/inventory` and `/objects`. It has no login: whoever reaches it is on
+//! It owns the paths `/faults`, `/chance`, `/inventory` and `/objects`. It has no login: its clients are on
 //! the same machine, and this array is for tests.
 
 use std::sync::Arc;

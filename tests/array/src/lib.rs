@@ -150,7 +150,7 @@ impl Drop for Running {
 }
 
 impl Array {
-    /// A line for whoever watches the process.
+    /// A line for the process's parent.
     pub(crate) fn say(&self, line: &str) {
         use std::io::Write as _;
         // Nobody is left to tell when this fails, too.

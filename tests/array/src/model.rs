@@ -225,7 +225,7 @@ object!(Job, "job");
 /// A login that lasts until its token expires.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Session {
-    /// The digest of the token: whoever reads the catalogue learns no token.
+    /// The digest of the token: a reader of the catalogue learns no token.
     pub(crate) id: String,
     pub(crate) user: String,
     /// Milliseconds since 1970.

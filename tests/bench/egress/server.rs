@@ -84,7 +84,7 @@ async fn serve(listener: Secure, array: Array) -> Result<()> {
     let answer = |State(array): State<Array>, _: Bytes| async move { json(&array) };
     let slow = |State(array): State<Array>| async move {
         array.slow.send_modify(|slow| *slow += 1);
-        // Whoever holds the gate is gone with the benchmark.
+        // The holder of the gate is gone with the benchmark.
         let _ = array.gate.subscribe().wait_for(|open| *open).await;
         json(&array)
     };

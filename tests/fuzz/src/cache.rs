@@ -1,4 +1,4 @@
-//! The cache of compiled code against whoever can write to its directory but does not have its key: a model remembers what
+//! The cache of compiled code against a process that can write to its directory but does not have its key: a model remembers what
 //! the host has kept for whom, and nothing else may ever be found; what nobody touched is found.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -36,7 +36,7 @@ pub fn run(bytes: &[u8]) {
     let state = tempfile::Builder::new().prefix("fuzz").tempdir().expect("a directory");
     let mut cache = CodeCache::open(state.path()).expect("a new cache");
     let mut model = BTreeMap::<PathBuf, Kept>::new();
-    // Whoever puts back what the host once kept for the same component has changed nothing.
+    // Putting back what the host once kept for the same component changes nothing.
     let mut ever = BTreeSet::new();
     for _ in 0..1 + maker.below(STEPS) {
         let id = maker.below(IDS.len());

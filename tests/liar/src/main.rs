@@ -86,7 +86,7 @@ async fn run(options: &Options) -> Result<()> {
         () = told => {}
     }
     let left = shared.world.lock().unwrap_or_else(PoisonError::into_inner).made();
-    // Whoever wants to know is there to read it.
+    // A test that wants to know reads it.
     let _ = writeln!(std::io::stdout(), "left {left}");
     Ok(())
 }

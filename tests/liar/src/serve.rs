@@ -112,7 +112,7 @@ fn refuse(status: &Status) -> Response {
 /// A door that takes every call, and from some time on answers none.
 async fn mute(State(patience): State<Patience>, request: Request, next: Next) -> Response {
     if patience.is_at_its_end() {
-        // Whoever waits for that is told; nobody has to be there.
+        // A waiting test is told; there need not be one.
         let _ = writeln!(std::io::stdout(), "hangs");
         std::future::pending::<()>().await;
     }

@@ -32,7 +32,7 @@ fn signal(name: &str, process: u32) {
     assert!(Command::new("kill").args([name, &process.to_string()]).status().unwrap().success());
 }
 
-/// A process that is ended when it takes too long, so that whoever reads what it says is not kept for ever.
+/// A process that is ended when it takes too long, so that its reader does not wait for ever.
 struct Watched {
     child: Child,
     said: Lines<BufReader<ChildStdout>>,

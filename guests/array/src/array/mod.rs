@@ -148,7 +148,7 @@ impl Array<'_> {
         loop {
             let found: Option<Job> = self.find(&format!("/v1/jobs/{}", escape(job)))?;
             match found.map(|job| (job.state, job.message)) {
-                // Ended jobs are forgotten after a while; whoever asks looks at the object next.
+                // Ended jobs are forgotten after a while; the caller looks at the object next.
                 None => return Ok(()),
                 Some((state, _)) if state == "done" => return Ok(()),
                 Some((state, message)) if state == "failed" => {

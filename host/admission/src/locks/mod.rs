@@ -26,7 +26,7 @@ pub enum Access {
 /// What kind of work holds a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HolderKind {
-    /// A client's call: whoever conflicts is told so at once.
+    /// A client's call: a conflicting call is told at once.
     Call,
     /// A background step: short by contract, so a call may wait for it a moment.
     Step,

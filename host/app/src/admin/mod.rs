@@ -23,7 +23,7 @@ use drivebay_server::listener::{self, ListenError};
 use drivebay_server::reception;
 use drivebay_server::seats::Seats;
 
-/// The permission bits of the socket: whoever can open it may replace backends.
+/// The permission bits of the socket: opening it gives the right to replace backends.
 const MODE: u32 = 0o600;
 
 /// Connections of operators at a time.

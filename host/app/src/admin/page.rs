@@ -1,5 +1,5 @@
 //! `/metrics` for Prometheus: what was counted, and what can be looked up now. Owns the page and its small HTTP
-//! server; counts nothing itself. It changes nothing, so it may be asked by whoever reaches the address.
+//! server; counts nothing itself. It changes nothing, so it is open to all who reach the address.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ use drivebay_backend::breaker::View;
 use drivebay_observe::metrics::{OfBackend, metrics};
 use drivebay_server::visitors::Visitors;
 
-/// Connections at a time: whoever comes then has the place of the one that came first.
+/// Connections at a time: a further one takes the place of the oldest.
 const CONNECTIONS: usize = 16;
 /// How long a connection is kept that nobody uses. Scrapers come back after 15 s to a minute, and connect anew.
 const IDLE: Duration = Duration::from_secs(30);

@@ -77,7 +77,7 @@ impl Sent {
     }
 }
 
-/// Whoever watches the file sees it whole, or the one before.
+/// A watcher of the file sees it whole, or the previous one.
 fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut part = path.as_os_str().to_owned();
     part.push(".part");

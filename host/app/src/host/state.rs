@@ -1,7 +1,7 @@
 //! Opening the state of a host, which another one may not have let go of yet.
 //!
 //! Owns how long that is waited for. A host that was killed can leave children for a moment: they were forked to run a program,
-//! and until they run it, or die with their parent, they hold what it held. Whoever starts a host again at once must not be told
+//! and until they run it, or die with their parent, they hold what it held. An operator who restarts a host at once must not be told
 //! that another one is running.
 
 use std::path::Path;

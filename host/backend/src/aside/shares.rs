@@ -1,5 +1,5 @@
 //! Which objects go to the new generation first. Pure: it is asked with the objects of a call and told what
-//! calls made. Why by object and not by call: whoever works on a volume must always meet the same code, or a
+//! calls made. Why by object and not by call: all work on a volume must meet the same code, or a
 //! difference between the two would look like a broken volume.
 
 use std::collections::HashMap;

@@ -21,7 +21,7 @@ pub const LONGEST_PAUSE: Millis = 60_000;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turn(u64);
 
-/// What a breaker is like, for whoever asks.
+/// The state of a breaker, for status and metrics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
     /// Calls are let in.

@@ -45,7 +45,7 @@ impl Driver {
         self.tell_refusal();
         for (ticket, answer) in answers {
             if let Some(reply) = self.asked.remove(&ticket) {
-                // Whoever asked may have gone away.
+                // The caller may have gone away.
                 let _ = reply.send(answer);
             }
         }

@@ -99,7 +99,7 @@ struct Driver {
     tickets: u64,
     begin: Instant,
     own: mpsc::UnboundedSender<Message>,
-    /// Whoever waits for the first outcome.
+    /// The task that waits for the first outcome.
     first: Option<oneshot::Sender<Result<(), Refusal>>>,
     /// The last refusal.
     refusal: Option<Refusal>,
@@ -111,7 +111,7 @@ struct Driver {
 }
 
 /// Starts a backend: its driver, and the first generation. The last part resolves when something serves or the first
-/// attempt was refused; the driver goes on in both cases, and whoever has the backend can end it before.
+/// attempt was refused; the driver goes on in both cases, and the owner of the backend can end it earlier.
 pub async fn start(
     config: BackendConfig,
     environment: &Environment,
@@ -259,7 +259,7 @@ impl Driver {
         if wait == Wait::Nothing
             && let Some(reply) = self.asked.remove(&ticket)
         {
-            // Whoever asked may have gone away.
+            // The caller may have gone away.
             let _ = reply.send(Ok("it is being staged".to_owned()));
         }
     }
@@ -333,7 +333,7 @@ impl Driver {
         own.into_iter().chain(again).min().unwrap_or_else(|| Instant::now() + LONGEST)
     }
 
-    /// Answers whoever waits for the first outcome.
+    /// Answers the task that waits for the first outcome.
     fn tell_first(&mut self) {
         let outcome = if self.machine.active().is_some() {
             Ok(())

@@ -1,4 +1,4 @@
-//! What a description can do to whoever reads what the host says of it.
+//! What a description can do to readers of the host's output.
 
 use super::*;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::{DirectoryWant, StateVersion, Want};

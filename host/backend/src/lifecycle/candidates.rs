@@ -17,7 +17,7 @@ impl Lifecycle {
         }
         match &mut self.phase {
             Phase::Staging(_, staged) | Phase::Copying(_, staged, _) if staged.recipe == candidate.recipe => {
-                // The same again: whoever asks now hears of it, whoever asked before as well.
+                // The same again: both the present and the earlier caller are told.
                 if candidate.force == staged.force && candidate.ticket.is_none() {
                     return;
                 }

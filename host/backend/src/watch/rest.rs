@@ -61,7 +61,7 @@ pub struct Rest {
     /// What was read last.
     read: Option<Stamp>,
     digest: Option<String>,
-    /// Whether whoever changed it has finished, as far as events tell.
+    /// Whether the writer has finished, as far as events show.
     finished: bool,
     look_at: Duration,
 }

@@ -22,7 +22,7 @@ pub struct Watch(#[expect(dead_code, reason = "held for its Drop")] AbortOnDropH
 
 impl Watch {
     /// Watches a file. Every content that comes to rest is told, with its SHA-256 in hexadecimal; the first is
-    /// the one that is there already, because it may have changed since whoever watches has read it.
+    /// the one that is there already, because it may have changed since the watcher read it.
     pub fn start(path: &Path, tell: impl Fn(String) + Send + 'static) -> Self {
         // A relative path is the operator's, and means the directory the program was started in.
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());

@@ -51,7 +51,7 @@ enum Events {
     Never,
 }
 
-/// The file and whoever watches it.
+/// The file and its watcher.
 struct World {
     now: u64,
     content: Option<Content>,
@@ -151,7 +151,7 @@ impl World {
         }
     }
 
-    /// Lets time pass; whoever watches does what the machine wants.
+    /// Lets time pass; the watcher does what the state machine asks.
     fn pass(&mut self, time: u64) {
         let end = self.now + time;
         loop {

@@ -7,7 +7,7 @@ use super::{Stop, Trial};
 use crate::ending::are_back;
 
 impl Trial<'_> {
-    /// Kills the driver, which is started again by the same command or by whoever sees to it.
+    /// Kills the driver, which is started again by the same command or by a supervisor.
     pub(crate) async fn kill(self) -> Result<(), Stop> {
         let Some(kill) = &self.with().kill else {
             return Err(Stop::Skip("--with gives no kill".to_owned()));

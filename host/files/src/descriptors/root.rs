@@ -34,7 +34,7 @@ impl Root {
         self.directory.get().map_or_else(|| self.grant.guard(), Directory::guard)
     }
 
-    /// The directory, open from now on. It may be waited for without end: whoever may wait goes the way of [`Self::guard`].
+    /// The directory, open from now on. It may be waited for without end: work that may wait goes through [`Self::guard`].
     pub fn directory(&self, patience: Patience) -> Done<&Directory> {
         if let Some(directory) = self.directory.get() {
             return Ok(directory);

@@ -94,7 +94,7 @@ impl Target {
         }
         source.lock()?;
         lock(&file, FlockOperation::NonBlockingLockExclusive, place.guest())?;
-        // Whoever held the lock until now may have gone on, or have ended.
+        // The previous holder of the lock may have gone on, or have ended.
         if journal.read().as_ref() != Some(&record) {
             return Err(FileError::at(FileErrorCode::Busy, place.guest(), "another job has just worked on this file"));
         }

@@ -1,4 +1,4 @@
-//! Reads what a copy job copies, on a thread of its own and ahead of whoever writes it.
+//! Reads what a copy job copies, on a thread of its own and ahead of the writer.
 //!
 //! Owns the order of the pieces and their checksum, and knows nothing of the target. It reads and writes rather than lets
 //! the kernel copy, because the checksum needs the bytes anyway and the copy shall not share blocks.
@@ -68,7 +68,7 @@ impl Reader<'_> {
     pub(super) fn run(mut self) {
         let ranges = &self.source.ranges;
         if let Err(Ended::Failed(error)) = ranges.iter().try_for_each(|range| self.range(*range)) {
-            // Whoever does not listen has a reason of its own.
+            // A receiver that is gone has a reason of its own.
             let _told = self.pieces.send(Err(error));
         }
     }

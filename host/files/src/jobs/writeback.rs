@@ -1,5 +1,5 @@
 //! Puts on disk what a copy writes through the page cache, step by step. Owns how much of it is on its way at once: a disk does what it is given in
-//! order, so that whoever else flushes a few bytes waits behind all of it. What is on disk is not yet there after a power
+//! order, so a small flush by another writer waits behind all of it. What is on disk is not yet there after a power
 //! failure; that is what a checkpoint flushes for.
 
 use std::{collections::VecDeque, fs::File, io, os::fd::AsRawFd as _};

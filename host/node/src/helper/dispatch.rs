@@ -31,7 +31,7 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         | Operation::Load
         // What has the turn may be waiting for this very thaw.
         | Operation::Thaw { .. }
-        // It changes nothing, and tells of a server for which whoever has the turn may be waiting.
+        // It changes nothing, and reports on a server that the holder of the turn may be waiting for.
         | Operation::GetUsage { .. }
         | Operation::GetHealth { .. } => None,
         Operation::AttachImage { volume, .. }
@@ -145,7 +145,7 @@ fn on_volume(engine: &Arc<Engine>, caller: &Caller, volume: &str, operation: &Op
         let message = format!("volume {volume} is frozen; thaw it first");
         return Err(NodeError::new(ErrorCode::Busy, message));
     }
-    // What is under way looks like what was cut off to whoever has no turn.
+    // What is under way looks cut off to a request without a turn.
     if !looks {
         settle(engine, &key)?;
     }

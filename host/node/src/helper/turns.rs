@@ -1,7 +1,7 @@
 //! Turns: operations on one volume come one after the other, others side by side.
 //!
 //! Owns the table of volumes that are being worked on. It must not be held while waiting for
-//! another turn: whoever needs several volumes takes them all at once, so nobody waits in a circle.
+//! another turn: a request for several volumes takes them all at once, so no two wait for each other.
 
 use std::collections::HashSet;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};

@@ -66,7 +66,7 @@ fn set_attributes(mount: impl AsFd, set: MountAttrFlags, propagation: u64, flags
     Err(Errno::from_io_error(&io::Error::last_os_error()).unwrap_or(Errno::IO))
 }
 
-/// A new namespace, and its root for whoever may write there.
+/// A new namespace, and its root, for the thread that may write there.
 #[derive(Debug)]
 pub(super) struct Made {
     pub(super) namespace: OwnedFd,

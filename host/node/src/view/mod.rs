@@ -64,7 +64,7 @@ impl View {
         if refused.is_empty() { Ok(view) } else { Err(failed_to_show(&refused)) }
     }
 
-    /// The namespace, for whoever is to enter it.
+    /// The namespace, for the process that enters it.
     pub(crate) fn namespace(&self) -> BorrowedFd<'_> {
         self.made.namespace.as_fd()
     }
@@ -74,7 +74,7 @@ impl View {
         self.shown.values().filter(|item| matches!(item, Item::Bind(_))).count()
     }
 
-    /// Where whoever is in it may write.
+    /// Where processes inside may write.
     pub(crate) fn written(&self) -> Vec<PathBuf> {
         let written = self.shown.iter().filter(|(_, item)| matches!(item, Item::Bind(bind) if bind.write));
         written.map(|(path, _)| path.clone()).collect()

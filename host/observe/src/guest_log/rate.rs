@@ -1,5 +1,5 @@
 //! How much of one kind of line a backend may cause: a token bucket in bytes, of which every line costs something,
-//! however short it is. Pure: whoever asks says what time it is.
+//! however short it is. Pure: the caller passes the time.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! What a guest tried that is not granted: a line in the log, so that whoever configures the backend sees what it
+//! What a guest tried that is not granted: a line in the log, so that the operator sees what it
 //! lacks, or what it should not have tried. Refuses nothing itself. The lines have a budget of their own: a guest that
 //! tries without end hides nothing else.
 

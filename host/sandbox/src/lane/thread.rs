@@ -1,5 +1,5 @@
 //! Where the present thread's work is, and the wish to be moved. Both are the thread's own: a future learns them when
-//! it is polled, whoever polls it.
+//! it is polled, on whichever thread.
 
 use std::cell::{Cell, RefCell};
 use std::future::Future;
@@ -85,7 +85,7 @@ impl Future for Enter<'_> {
             Where::Lane => Poll::Ready(Ok(())),
             Where::Fixed => Poll::Ready(Err(Stuck)),
             Where::Movable => {
-                // Nobody need be woken: whoever moves it polls it there at once.
+                // No wake-up is needed: the mover polls it there at once.
                 WISH.set(Some(Arc::clone(self.0)));
                 Poll::Pending
             }

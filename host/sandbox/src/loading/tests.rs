@@ -1,4 +1,4 @@
-//! What a component's names can do to whoever reads them. The bytes are made here, because no toolchain makes such.
+//! What a component's names can do to their reader. The bytes are made here, because no toolchain makes such.
 
 use super::*;
 

@@ -37,7 +37,7 @@ pub(super) fn prepare(directory: &Path, name: &str) -> Result<(), OpenError> {
     }
 }
 
-/// Removes drafts that killed hosts left behind. Call it with the store open: whoever is making
+/// Removes drafts that killed hosts left behind. Call it with the store open: a host that is making
 /// another one meanwhile would find it locked anyway.
 pub(super) fn sweep(directory: &Path, name: &str) {
     let prefix = format!("{name}{DRAFT}");

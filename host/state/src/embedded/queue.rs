@@ -94,7 +94,7 @@ impl Desk {
         self.inside().line.put_back(job);
     }
 
-    /// The writer has ended: whoever waits hears of it.
+    /// The writer has ended: all waiters are told.
     fn end(&self) {
         let mut inside = self.inside();
         inside.has_ended = true;

@@ -79,7 +79,7 @@ impl Writer {
                 let why = in_words(&error);
                 tracing::error!(%error, "the state store cannot be written: {why}");
                 self.fail(&why);
-                // First, so that whoever hears of the failure can read what is there.
+                // First, so that a caller that is told of the failure can read what is there.
                 self.reopen();
                 self.refuse(group, &why);
             }

@@ -111,7 +111,7 @@ pub(crate) struct Replication {
     pub(crate) target: Option<String>,
     pub(crate) members: Vec<Member>,
     pub(crate) role: Role,
-    /// Counts promotions: whoever has the higher one is right.
+    /// Counts promotions: the side with the higher count is right.
     pub(crate) epoch: u64,
     /// Whether a client of this side has enabled it.
     pub(crate) told: bool,

@@ -233,7 +233,7 @@ impl Array {
     }
 
     /// The other side has ended it, and so does this one, unless a client of it has enabled it, too. The copies stay:
-    /// whoever was told of them decides what becomes of them.
+    /// the receiver of them decides what becomes of them.
     pub(crate) fn ended_there(&self, id: &str) -> Result<()> {
         let ended: Option<Replication> = self.store.change(|change| {
             let Some(known) = change.get::<Replication>(id)? else {

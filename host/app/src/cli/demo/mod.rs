@@ -118,7 +118,7 @@ fn demonstrate(args: &Args, local: &'static [u8], place: &Place) -> Result<Exit>
         let walked = if args.no_walk { Walked::Well } else { walk(place, work).await };
         if walked == Walked::Stopped || args.once {
             host.stop().await?;
-            // Whoever asked for one walk wants to know that it came to its end.
+            // A single walk says that it has ended.
             let done = walked == Walked::Well || (walked == Walked::Stopped && !args.once);
             return Ok(if done { Exit::Done } else { Exit::Failed });
         }

@@ -1,6 +1,6 @@
 //! Rules of volume capabilities: the way in which a volume shall be used.
 //!
-//! The form of a capability and what it asks of a backend are separate rules: whoever asks whether a
+//! The form of a capability and what it asks of a backend are separate rules: a question whether a
 //! volume can be used in some way may name a way that the backend does not have.
 
 use super::{Breach, Under, Verdict, each, required, text};

@@ -135,7 +135,7 @@ fn total(field: &str, sizes: impl Iterator<Item = usize>, limit: usize) -> Verdi
 }
 
 /// Secrets: keys of letters, digits, `-`, `_` and `.` (CSI "Secrets Requirements"). A breach names no
-/// key, because whoever confuses keys and values has put a secret there.
+/// key, because a client that confuses keys and values has put a secret there.
 pub(crate) fn secrets(field: &str, secrets: &BTreeMap<String, String>) -> Verdict {
     map(field, secrets)?;
     let allowed = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');

@@ -80,7 +80,7 @@ fn prove(scope: &Scope<'_>, device: &str) -> Result<(), NodeError> {
 /// What a file system needs before it is mounted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Need {
-    /// It is no ext4, and whoever mounts it is told so.
+    /// It is not an ext4; mounting it will report that.
     Foreign,
     /// Nothing.
     Nothing,

@@ -55,7 +55,7 @@ mod tests {
         let image = File::open(&path).unwrap();
         let able =
             OpenOptions::new().read(true).custom_flags(i32::try_from(OFlags::DIRECT.bits()).unwrap()).open(&path);
-        // The same as what the kernel says to whoever asks for it.
+        // The same as the kernel answers when asked.
         assert_eq!(objection(image.as_fd()).is_none(), able.is_ok());
     }
 }

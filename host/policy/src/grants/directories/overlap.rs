@@ -27,7 +27,7 @@ pub fn overlaps(state: &Path, backends: &[BackendConfig], problems: &mut Problem
         .flat_map(|backend| backend.grants.directories.iter().map(|grant| (backend.name.as_str(), grant)))
         .map(|(backend, grant)| Granted { backend, grant, place: resolved(&grant.host) })
         .collect();
-    // Whoever has it has the state of all backends.
+    // Access to it is access to the state of all backends.
     let own = resolved(state);
     for one in granted.iter().filter(|one| own.starts_with(&one.place) || one.place.starts_with(&own)) {
         let (one, state) = (named(one), state.display());

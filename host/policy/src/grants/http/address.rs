@@ -234,7 +234,7 @@ const fn join(high: u16, low: u16) -> Ipv4Addr {
 impl FromStr for Range {
     type Err = NoRange;
 
-    /// Bits beyond the prefix must be zero: whoever writes 10.1.2.3/8 means something else.
+    /// Bits beyond the prefix must be zero: 10.1.2.3/8 is most likely a mistake.
     fn from_str(text: &str) -> Result<Self, NoRange> {
         let wrong = || NoRange(text.chars().take(80).collect());
         let Some((first, bits)) = text.split_once('/') else {

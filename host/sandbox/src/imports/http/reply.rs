@@ -1,5 +1,5 @@
 //! `outgoing-handler.handle` and the answer that a guest waits for. The engine has both, but makes two tasks of every
-//! request, and a guest would wait for four more wake-ups than the host does. Here the request is polled by whoever waits
+//! request, and a guest would wait for four more wake-ups than the host does. Here the request is polled by the task that waits
 //! for its answer; a task is made only of what must go on without its guest, or waits for a connection.
 
 use std::future::Future;
@@ -43,7 +43,7 @@ pub(super) struct Reply {
 }
 
 enum State {
-    /// Polled by whoever waits.
+    /// Polled by the waiting task.
     Waiting(Pin<Box<dyn Future<Output = Outcome> + Send>>),
     /// Polled by a task.
     Driven(JoinHandle<Outcome>),

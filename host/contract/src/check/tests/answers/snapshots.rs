@@ -156,7 +156,7 @@ fn a_group_snapshot_is_whole() {
     );
 }
 
-/// T2: whoever names no members takes any.
+/// T2: a request without members takes any.
 #[test]
 fn a_group_snapshot_looked_up_has_the_members_named() {
     let answer = GetVolumeGroupSnapshotResponse { group_snapshot: group() };

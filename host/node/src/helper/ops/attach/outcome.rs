@@ -1,4 +1,4 @@
-//! What a mount program's failure means for whoever asked.
+//! What a mount program's failure means for the caller.
 //!
 //! Owns the reading of its words, against recorded ones. Its words themselves go to the log and never into an error.
 

@@ -104,7 +104,7 @@ pub(super) fn mount(share: &NfsShare, source: &str, plan: &MountPlan, aside: &Pr
         let message = format!("{PROGRAM} says that it mounted {source}, and it is not there");
         return Err(NodeError::new(ErrorCode::Failed, message));
     };
-    // By version 3 the server follows the links on the way, and whoever writes into a share makes links.
+    // By version 3 the server follows the links on the way, and anyone who writes to a share can make links.
     if line.file_system == "nfs" && share.subdirectory.is_some() {
         let message = "by NFS 3 a link in the export would lead to another directory of the server: mount the \
                        subdirectory by version 4 (nfsvers=4.2), or export it";

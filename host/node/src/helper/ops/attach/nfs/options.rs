@@ -16,7 +16,7 @@ const ATTRIBUTES: [(MountAttrFlags, &str); 6] = [
     (MountAttrFlags::MOUNT_ATTR_STRICTATIME, "strictatime"),
 ];
 
-/// One word an option. The program itself does not try again: whoever asked does.
+/// One word an option. The program itself does not retry: the caller does.
 pub(super) fn words(plan: &MountPlan) -> Vec<String> {
     let attributes = ATTRIBUTES.iter().filter(|(flag, _)| plan.attributes.contains(*flag));
     let parameters = plan.parameters.iter().map(|(name, value)| match value {
