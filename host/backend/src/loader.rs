@@ -26,6 +26,7 @@ use drivebay_sandbox::loading::{Loader, Shape};
 use drivebay_sandbox::own::OwnExports;
 use drivebay_sandbox::surroundings::Surroundings;
 use drivebay_signature::{self as signature, Claim, Evidence, SignatureError};
+use rustix::io::Errno;
 
 /// Bytes of those that quote the component.
 const QUOTED: usize = 512;
@@ -199,8 +200,7 @@ async fn check_signature(config: &BackendConfig, component: &Component) -> Resul
     }
     let mut signers = Vec::new();
     for path in &config.signers {
-        let absent =
-            || Refused::Unreadable { path: path.display().to_string(), source: std::io::ErrorKind::NotFound.into() };
+        let absent = || Refused::Unreadable { path: path.display().to_string(), source: Errno::NOENT.into() };
         signers.push(text_of(path).await?.ok_or_else(absent)?);
     }
     match signature::judge(&evidence, &component.bytes, &component.digest, &signers) {
