@@ -10,7 +10,7 @@ use wasmtime::{Store, StoreContextMut, UpdateDeadline};
 use super::context::CallContext;
 use super::epoch;
 use super::fault::{Fault, FaultKind};
-use super::lane::{self, Lane};
+use super::lane::Lane;
 use super::meter::{FREE, Meter, Metered};
 use super::store::HostState;
 use super::surroundings::Surroundings;
@@ -62,7 +62,7 @@ impl Program {
         let made = {
             let making = std::pin::pin!(self.pre.instantiate_async(&mut store));
             let making = Metered::new(Arc::clone(&meter), making);
-            tokio::time::timeout_at(call.ends, in_turn(&meter, &around.lane, making)).await
+            tokio::time::timeout_at(call.ends, making).await
         };
         let instance = match made {
             Ok(made) => made.map_err(|e| Fault::of(&e))?,
@@ -99,7 +99,7 @@ impl Live {
         let ended = around.ending.notified();
         let done = {
             let work = std::pin::pin!(work(&mut self.store, &self.instance));
-            let work = in_turn(&self.meter, &around.lane, Metered::new(Arc::clone(&self.meter), work));
+            let work = Metered::new(Arc::clone(&self.meter), work);
             tokio::select! {
                 biased;
                 done = tokio::time::timeout_at(ends, work) => Some(done),
@@ -153,14 +153,6 @@ fn set_limits(store: &mut Store<HostState>, around: &Arc<Surroundings>, meter: &
             _ => UpdateDeadline::YieldCustom(1, Box::pin(turn(Arc::clone(&meter), Arc::clone(&lane)))),
         })
     });
-}
-
-/// Work in a guest. It takes turns from the beginning where the call began on the lane, because its backend's calls are long.
-async fn in_turn<F: Future>(meter: &Meter, lane: &Arc<Lane>, work: F) -> F::Output {
-    if lane.is_wanted() && lane::is_here() {
-        meter.place().turn(lane).await;
-    }
-    work.await
 }
 
 /// The next turn of a guest that computes for long, on its lane.
