@@ -77,6 +77,10 @@ impl Pollable for Reader {
 impl InputStream for Reader {
     fn read(&mut self, size: usize) -> StreamResult<Bytes> {
         let patience = Self::patience();
+        if patience == Patience::Any {
+            // A server may hang: nobody waits for this call's turn to compute meanwhile.
+            self.waiting.meter.place().leave();
+        }
         Meter::apart(|| self.read_now(size, patience))
     }
 
