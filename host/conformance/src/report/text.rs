@@ -75,6 +75,10 @@ fn rule(out: &mut String, it: &Verdict) {
     } else if let Some(reason) = &it.reason {
         let _ = writeln!(out, "               {reason}");
     }
+    left_behind(out, it);
+}
+
+fn left_behind(out: &mut String, it: &Verdict) {
     for left in &it.left_behind {
         let _ = writeln!(out, "               left behind: {left}");
     }
@@ -93,6 +97,8 @@ fn skipped(out: &mut String, report: &Report) {
     for (reason, ids) in reasons {
         let _ = writeln!(out, "skip    {:<6} {reason}: {}", ids.len(), ids.join(" "));
     }
+    // An interrupted rule is skipped, and may have made something.
+    report.rules.iter().filter(|it| it.result == Kind::Skip).for_each(|it| left_behind(out, it));
 }
 
 /// The catalogue, one rule a line.
