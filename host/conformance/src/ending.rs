@@ -84,7 +84,7 @@ impl Ending {
 
     /// To be told that a connection was lost, or not taken: whether the driver has ended.
     pub(crate) async fn lost(&self, sites: &[Site]) -> bool {
-        let asked = join_all(sockets(sites).map(|(socket, _)| is_gone(socket))).await;
+        let asked = join_all(sockets(sites).map(|(socket, who)| is_gone(socket, who))).await;
         let Some(why) = asked.into_iter().flatten().next() else { return false };
         let is_news = self.gone.send_if_modified(|gone| {
             let is_first = gone.is_none();
@@ -160,11 +160,18 @@ fn sockets(sites: &[Site]) -> impl Iterator<Item = (&Socket, &'static str)> {
     })
 }
 
-/// Why a socket's driver is taken to have ended, if it takes no connection for long enough.
-async fn is_gone(socket: &Socket) -> Option<String> {
+/// Why a socket's driver is taken to have ended, if it takes no connection for long enough. One that is taken says little:
+/// a process that ends may close its sockets one after the other.
+async fn is_gone(socket: &Socket, who: &'static str) -> Option<String> {
     let mut pause = Pause::new(GONE_AFTER);
     loop {
-        let refused = socket.knock().await.err()?;
+        let refused = match socket.knock().await {
+            Err(refused) => refused,
+            Ok(()) => match who_is_there(socket, GONE_AFTER, who).await {
+                Err(status) if wire::loss(&status).is_some() => status.message().to_owned(),
+                _ => return None,
+            },
+        };
         if !pause.rest().await {
             return Some(format!("the driver ended: {} takes no connections ({refused})", socket.name));
         }
