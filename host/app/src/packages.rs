@@ -137,7 +137,7 @@ impl Packages {
                 tracing::info!(backend = name, %reference, digest = %format!("sha256:{digest}"), %component, "{words}");
             }
             Err(error) => {
-                tracing::error!(backend = name, %error, "the package cannot be had; what serves is not touched")
+                tracing::error!(backend = name, %error, "the package cannot be had; what serves is not touched");
             }
         }
         asked

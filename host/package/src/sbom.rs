@@ -1,4 +1,4 @@
-//! What a component is made of, as CycloneDX: from the list of crates that `cargo auditable` leaves in it. Pure.
+//! What a component is made of, as `CycloneDX`: from the list of crates that `cargo auditable` leaves in it. Pure.
 
 use anyhow::{Result, anyhow};
 use serde::Deserialize;

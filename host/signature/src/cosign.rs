@@ -29,7 +29,7 @@ const PAYLOAD: &str = "application/vnd.in-toto+json";
 /// Bundles that are looked at: several times what a component has.
 const MOST: usize = 64;
 
-/// What stands before the point of a P-256 key, and before an Ed25519 key, in a SubjectPublicKeyInfo (RFC 5480, RFC 8410).
+/// What stands before the point of a P-256 key, and before an Ed25519 key, in a `SubjectPublicKeyInfo` (RFC 5480, RFC 8410).
 const P256: [u8; 26] = [
     0x30, 0x59, 0x30, 0x13, 0x06, 0x07, 0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01, 0x06, 0x08, 0x2a, 0x86, 0x48, 0xce,
     0x3d, 0x03, 0x01, 0x07, 0x03, 0x42, 0x00,

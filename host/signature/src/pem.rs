@@ -34,6 +34,5 @@ pub(super) fn write(label: &str, bytes: &[u8]) -> String {
         text.push('\n');
         rest = after;
     }
-    text.push_str(&format!("-----END {label}-----\n"));
-    text
+    text + &format!("-----END {label}-----\n")
 }

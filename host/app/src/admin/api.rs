@@ -99,18 +99,17 @@ impl Admin for Api {
         let wait = if request.wait { Wait::Outcome } else { Wait::Nothing };
         // What has come to be there since is to be found.
         self.0.mounts().renew().await;
-        let component = match component {
-            Some(named) => match self.file(&backend, named, sent).await {
+        let component = if let Some(named) = component {
+            match self.file(&backend, named, sent).await {
                 Ok(file) => Some(file),
                 Err(refusal) => return Ok(Response::new(answer::command(Err(refusal)))),
-            },
-            None => {
-                if let Err(words) = self.0.packages().look(&request.name).await {
-                    let refusal = Refusal::new(RefusalId::Unreadable, words);
-                    return Ok(Response::new(answer::command(Err(refusal))));
-                }
-                None
             }
+        } else {
+            if let Err(words) = self.0.packages().look(&request.name).await {
+                let refusal = Refusal::new(RefusalId::Unreadable, words);
+                return Ok(Response::new(answer::command(Err(refusal))));
+            }
+            None
         };
         self.command(&request.name, Command::Reload { component, force: force(request.force), manner, wait }).await
     }

@@ -29,7 +29,7 @@ const AT_THE_END: Duration = Duration::from_secs(1);
 #[derive(Debug, Parser)]
 #[command(after_help = EXAMPLES)]
 pub(crate) struct Args {
-    /// The backend: a .wasm file, `local` for the built-in one, or a package: oci://REGISTRY/NAME:TAG@sha256:DIGEST.
+    /// The backend: a .wasm file, `local` for the built-in one, or a package: `oci://REGISTRY/NAME:TAG@sha256:DIGEST`.
     #[arg(required_unless_present = "config", conflicts_with = "config")]
     backend: Option<String>,
     /// A configuration file with any number of backends.

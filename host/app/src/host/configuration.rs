@@ -15,6 +15,7 @@ use drivebay_policy::{Config, HostConfig};
 
 /// Where a host's configuration comes from.
 #[derive(Debug)]
+#[expect(clippy::large_enum_variant, reason = "a host has one")]
 pub enum Source {
     /// The command line: only components can change.
     Arguments,

@@ -57,7 +57,7 @@ pub(super) struct Made {
     /// Its licence, as an SPDX expression.
     #[arg(long, value_name = "SPDX")]
     licenses: Option<String>,
-    /// A bill of materials, as CycloneDX in JSON.
+    /// A bill of materials, as `CycloneDX` in JSON.
     #[arg(long, value_name = "FILE")]
     sbom: Option<PathBuf>,
 }
@@ -122,7 +122,7 @@ impl Made {
             (Some(path), _) => attached.push((sbom::CYCLONEDX, bill(path)?)),
             (None, Some(crates)) => attached.push((sbom::CYCLONEDX, serde_json::to_vec(&sbom::of_crates(&crates)?)?)),
             (None, None) => {
-                said.push_str("; no bill of materials: build with `cargo auditable`, or give one with --sbom")
+                said.push_str("; no bill of materials: build with `cargo auditable`, or give one with --sbom");
             }
         }
         if !annotations.contains_key(LICENSES) {

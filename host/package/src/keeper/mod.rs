@@ -110,7 +110,7 @@ fn look(order: &Order, read: ReadNamed, request: &Request) -> Result<Looked> {
     {
         return Ok(Looked::of(record, false));
     }
-    let fetched = fetch(order, &place, &reference, current);
+    let fetched = fetch(order, &place, &reference, current.as_ref());
     if fetched.is_err() && !is_right {
         place.hide();
     }
@@ -134,10 +134,10 @@ fn fetch(
     order: &Order,
     place: &Place,
     reference: &Reference,
-    current: Option<(crate::place::Record, Fetched)>,
+    current: Option<&(crate::place::Record, Fetched)>,
 ) -> Result<Looked> {
     let stage = place.stage()?;
-    let have = current.as_ref().map(|(record, _)| record.digest.clone());
+    let have = current.map(|(record, _)| record.digest.clone());
     let pulled = match &order.registries.layout {
         // Files of the operator's, which the puller might not be allowed to read.
         Some(layout) => {
@@ -148,7 +148,7 @@ fn fetch(
     let fetched = Fetched { manifest: pulled.manifest, vouching: pulled.vouching };
     if !pulled.has_component {
         // Only what was there already is left out.
-        match &current {
+        match current {
             Some((record, before)) if before.vouching == fetched.vouching && answers(record, reference) => {
                 return Ok(Looked::of(record, false));
             }

@@ -23,7 +23,7 @@ use tokio_rustls::rustls::{ClientConfig, RootCertStore, crypto::ring};
 /// For a name, a connection and its TLS.
 const CONNECT: Duration = Duration::from_secs(15);
 /// For the head of an answer: a registry hashes what was sent to it before it answers.
-const HEAD: Duration = Duration::from_secs(120);
+const HEAD: Duration = Duration::from_mins(2);
 /// For the next part of a body.
 const BODY: Duration = Duration::from_secs(30);
 /// Redirects that are followed: a registry sends to its store, and that perhaps to the next.
@@ -128,6 +128,7 @@ async fn connect(authority: &Authority, is_tls: bool) -> Result<TcpStream> {
     Ok(TcpStream::connect((host(authority), port)).await?)
 }
 
+#[expect(clippy::disallowed_methods, reason = "a connection ends with the body that is read from it")]
 async fn exchange<S>(stream: S, mut request: Request<Bytes>, authority: &Authority) -> Result<Response<Incoming>>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,

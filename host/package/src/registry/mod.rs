@@ -225,15 +225,12 @@ impl Registry {
         let scope = scope.unwrap_or_else(|| format!("repository:{}:{actions}", self.access.repository));
         let mut query = format!("scope={}", auth::escaped(&scope));
         if let Some(service) = &service {
-            query.push_str(&format!("&service={}", auth::escaped(service)));
+            query.extend(["&service=", &auth::escaped(service)]);
         }
         let realm: Uri = realm.parse().context("the realm of its tokens")?;
         let request = match credential {
             Some(Credential::Identity(token)) => {
-                query.push_str(&format!(
-                    "&grant_type=refresh_token&client_id=drivebay&refresh_token={}",
-                    auth::escaped(token)
-                ));
+                query.extend(["&grant_type=refresh_token&client_id=drivebay&refresh_token=", &auth::escaped(token)]);
                 Request::post(realm)
                     .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
                     .body(Bytes::from(query))?
