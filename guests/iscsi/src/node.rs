@@ -6,7 +6,7 @@ use drivebay_sdk::node_expansion::ExpandVolumeRequest;
 use drivebay_sdk::node_health::{GetStorageHealthRequest, GetVolumeHealthRequest, StorageHealth};
 use drivebay_sdk::node_staging::{StageVolumeRequest, UnstageVolumeRequest};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
-use drivebay_sdk::types::{self, VolumeCondition, VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType, VolumeUsage};
+use drivebay_sdk::types::{VolumeCondition, VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType};
 use drivebay_sdk::{Error, Node, NodeExpansion, NodeHealth, NodeStaging, NodeStats, Result, attach};
 
 use crate::Iscsi;
@@ -65,25 +65,12 @@ impl NodeExpansion for Iscsi {
 
 /// What is wrong with a connected volume, in words; none: nothing.
 fn complaint(volume: &str) -> Result<Option<String>> {
-    let health = match attach::get_health(volume) {
+    match attach::get_health(volume) {
         Err(error) if error.code == ErrorCode::NotFound => {
-            return Err(Error::not_found(format!("volume {volume} is not connected on this node")));
+            Err(Error::not_found(format!("volume {volume} is not connected on this node")))
         }
-        health => health?,
-    };
-    let lost = |portal: &&attach::PortalState| !portal.usable;
-    let lost: Vec<&str> = health.portals.iter().filter(lost).map(|portal| portal.portal.as_str()).collect();
-    let mut words = Vec::new();
-    if !lost.is_empty() {
-        words.push(format!("{} of {} paths are lost: {}", lost.len(), health.portals.len(), lost.join(", ")));
+        health => Ok(health?.complaint()),
     }
-    if health.read_only {
-        words.push("the file system has turned read-only".to_owned());
-    }
-    if health.errors > 0 {
-        words.push(format!("the kernel has counted {} errors in the file system", health.errors));
-    }
-    Ok((!words.is_empty()).then(|| words.join("; ")))
 }
 
 impl NodeStats for Iscsi {
@@ -100,7 +87,7 @@ impl NodeStats for Iscsi {
             abnormal: complaint.is_some(),
             message: complaint.unwrap_or_else(|| "healthy".to_owned()),
         };
-        Ok(VolumeStats { usage: usage.iter().map(in_words).collect(), volume_condition: Some(condition) })
+        Ok(VolumeStats { usage: usage.into_iter().map(Into::into).collect(), volume_condition: Some(condition) })
     }
 }
 
@@ -119,12 +106,4 @@ impl NodeHealth for Iscsi {
     fn get_storage_health(_: GetStorageHealthRequest) -> Result<Vec<StorageHealth>> {
         Ok(Vec::new())
     }
-}
-
-fn in_words(usage: &mounts::Usage) -> VolumeUsage {
-    let unit = match usage.unit {
-        mounts::UsageUnit::Bytes => types::UsageUnit::Bytes,
-        mounts::UsageUnit::Inodes => types::UsageUnit::Inodes,
-    };
-    VolumeUsage { available: usage.available, total: usage.total, used: usage.used, unit }
 }

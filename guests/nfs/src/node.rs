@@ -6,9 +6,7 @@ use drivebay_sdk::mounts::{self, Access, ErrorCode};
 use drivebay_sdk::node::{PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::node_health::{GetStorageHealthRequest, GetVolumeHealthRequest, StorageHealth};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
-use drivebay_sdk::types::{
-    self, StringMap, VolumeCondition, VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType, VolumeUsage,
-};
+use drivebay_sdk::types::{StringMap, VolumeCondition, VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType};
 use drivebay_sdk::{Error, Node, NodeHealth, NodeStats, Result, attach};
 
 use crate::Nfs;
@@ -82,7 +80,7 @@ impl NodeStats for Nfs {
             Seen::Usage(usage) => (usage, VolumeCondition { abnormal: false, message: "healthy".to_owned() }),
             Seen::Silent(message) => (Vec::new(), VolumeCondition { abnormal: true, message }),
         };
-        Ok(VolumeStats { usage: usage.iter().map(in_words).collect(), volume_condition: Some(condition) })
+        Ok(VolumeStats { usage: usage.into_iter().map(Into::into).collect(), volume_condition: Some(condition) })
     }
 }
 
@@ -102,12 +100,4 @@ impl NodeHealth for Nfs {
     fn get_storage_health(_: GetStorageHealthRequest) -> Result<Vec<StorageHealth>> {
         Ok(Vec::new())
     }
-}
-
-fn in_words(usage: &mounts::Usage) -> VolumeUsage {
-    let unit = match usage.unit {
-        mounts::UsageUnit::Bytes => types::UsageUnit::Bytes,
-        mounts::UsageUnit::Inodes => types::UsageUnit::Inodes,
-    };
-    VolumeUsage { available: usage.available, total: usage.total, used: usage.used, unit }
 }

@@ -3,9 +3,7 @@
 //! An image has its own figures. For a directory they are those of the pool, because its size is not enforced.
 
 use drivebay_sdk::files::ErrorCode;
-use drivebay_sdk::mounts::{Usage, UsageUnit};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
-use drivebay_sdk::types::{self, VolumeUsage};
 use drivebay_sdk::{Error, Result};
 use local_pool::refusal;
 
@@ -25,20 +23,8 @@ impl Backend<'_> {
         })?;
         let ailments = self.ailments_in(section, &volume)?;
         Ok(VolumeStats {
-            usage: usage.iter().map(volume_usage).collect(),
+            usage: usage.into_iter().map(Into::into).collect(),
             volume_condition: Some(condition(&ailments)),
         })
-    }
-}
-
-fn volume_usage(usage: &Usage) -> VolumeUsage {
-    VolumeUsage {
-        available: usage.available,
-        total: usage.total,
-        used: usage.used,
-        unit: match usage.unit {
-            UsageUnit::Bytes => types::UsageUnit::Bytes,
-            UsageUnit::Inodes => types::UsageUnit::Inodes,
-        },
     }
 }

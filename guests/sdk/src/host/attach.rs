@@ -65,6 +65,25 @@ impl IscsiTarget {
     }
 }
 
+impl Health {
+    /// What is wrong with a connected volume, in words for its condition; none: nothing.
+    pub fn complaint(&self) -> Option<String> {
+        let lost: Vec<&str> =
+            self.portals.iter().filter(|portal| !portal.usable).map(|portal| portal.portal.as_str()).collect();
+        let mut words = Vec::new();
+        if !lost.is_empty() {
+            words.push(format!("{} of {} paths are lost: {}", lost.len(), self.portals.len(), lost.join(", ")));
+        }
+        if self.read_only {
+            words.push("the file system has turned read-only".to_owned());
+        }
+        if self.errors > 0 {
+            words.push(format!("the kernel has counted {} errors in the file system", self.errors));
+        }
+        (!words.is_empty()).then(|| words.join("; "))
+    }
+}
+
 /// A whole export of an NFS server.
 pub fn nfs(server: impl Into<String>, export: impl Into<String>) -> NfsShare {
     NfsShare { server: server.into(), export_path: export.into(), subdirectory: None }

@@ -24,7 +24,17 @@ pub use crate::bindings::host::drivebay::host::mounts::*;
 #[doc(inline)]
 pub use crate::bindings::host::drivebay::host::types::{Access, Error, ErrorCode};
 
-use crate::types::VolumeCapability;
+use crate::types::{self, VolumeCapability, VolumeUsage};
+
+impl From<Usage> for VolumeUsage {
+    fn from(Usage { available, total, used, unit }: Usage) -> Self {
+        let unit = match unit {
+            UsageUnit::Bytes => types::UsageUnit::Bytes,
+            UsageUnit::Inodes => types::UsageUnit::Inodes,
+        };
+        Self { available, total, used, unit }
+    }
+}
 
 impl Access {
     /// What a publish call asks for: read-only when the request or the mode says so.
