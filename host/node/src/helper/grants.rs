@@ -14,7 +14,8 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
-use super::ops::attach::{IscsiGrant, NfsGrant};
+use super::protocols::iscsi::Grant as IscsiGrant;
+use super::protocols::nfs::Grant as NfsGrant;
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{AttachGrant, DirectoryGrant, MountOption, Permissions};

@@ -6,14 +6,17 @@
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
 //!   |         '-> rules            |
-//!   '-> crew -> schedule           |          still --> journal -> ledger (read by others)
+//!   '-> crew -> schedule           |       |  still --> journal -> ledger (read by others)
 //!                                  |       |-----> turns, holds, heavy, proofs
 //!                                  |       '-----> permits -> grants
-//!                                  '-> system (what the kernel and its programs are asked)
+//!                                  |                            |
+//!                                  '------> protocols (how a server's storage is reached) -> options
+//!                                               |
+//!                                               '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `system` and `ops` speak to the log through `said`; `system` knows of the ledger what an entry and a file's identity are; `engine` and `grants` know of `system` how
-//! paths are opened.
+//! `ops`, `protocols` and `system` speak to the log through `said`, and know of the ledger what an entry and a file's
+//! identity are; `engine` and `grants` know of `protocols` what may be granted, and of `system` how paths are opened.
 
 pub(crate) mod book;
 mod crew;
@@ -26,8 +29,10 @@ pub(crate) mod journal;
 pub(crate) mod ledger;
 mod limits;
 pub(crate) mod ops;
+pub(crate) mod options;
 mod permits;
 mod proofs;
+mod protocols;
 pub(crate) mod recover;
 mod rules;
 mod said;

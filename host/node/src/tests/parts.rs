@@ -8,7 +8,7 @@ use std::time::Duration;
 use rustix::mount::MountAttrFlags;
 use rustix::net::{AddressFamily, SocketFlags, SocketType};
 
-use crate::helper::ops::options::{FORBIDDEN, plan};
+use crate::helper::options::{FORBIDDEN, plan};
 use crate::helper::system::programs::{Outcome, Rights, locate, run, run_within, run_without_rights};
 use crate::helper::system::table::MountTable;
 use crate::helper::turns::{Turns, VolumeKey};

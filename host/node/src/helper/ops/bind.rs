@@ -5,15 +5,14 @@
 
 use std::os::fd::OwnedFd;
 
-use rustix::mount::OpenTreeFlags;
-
 use super::super::engine::Scope;
+use super::super::options::FORBIDDEN;
 use super::super::system::paths::glance;
 use super::super::system::syscalls;
 use super::effect::{Missing, carry_out, vacant};
-use super::mount::{attach, other_arguments};
-use super::options::FORBIDDEN;
+use super::mount::other_arguments;
 use super::presence::need_mounted;
+use super::trees::{attach, copy};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, BindSource, EntryKind};
 
@@ -80,15 +79,4 @@ fn find(scope: &Scope<'_>, source: &BindSource, access: Access) -> Result<Source
 /// What lies in a granted directory is its backend's, as an image is. What is mounted already has its own flags.
 fn forbid(tree: &OwnedFd) -> Result<(), NodeError> {
     syscalls::forbid(tree, FORBIDDEN).map_err(|errno| NodeError::system("forbidding devices on a mount", errno))
-}
-
-/// A second mount of what the descriptor shows, attached nowhere yet.
-pub(crate) fn copy(node: &OwnedFd, access: Access) -> Result<OwnedFd, NodeError> {
-    let failed = |errno| NodeError::system("copying a mount", errno);
-    let flags = OpenTreeFlags::OPEN_TREE_CLONE | OpenTreeFlags::OPEN_TREE_CLOEXEC | OpenTreeFlags::AT_EMPTY_PATH;
-    let tree = rustix::mount::open_tree(node, "", flags).map_err(failed)?;
-    if access == Access::ReadOnly {
-        syscalls::set_access(&tree, access).map_err(failed)?;
-    }
-    Ok(tree)
 }

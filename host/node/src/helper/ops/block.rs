@@ -10,11 +10,11 @@ use rustix::fs::{CWD, Mode, OFlags};
 use super::super::engine::Scope;
 use super::super::ledger::Entry;
 use super::super::system::paths::{Shape, identity, stat};
-use super::attach::connect;
-use super::bind::copy;
 use super::device;
+use super::disks;
 use super::effect::{Missing, carry_out, vacant};
-use super::mount::{attach, other_arguments};
+use super::mount::other_arguments;
+use super::trees::{attach, copy};
 use super::undo::undo_orphans;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind};
@@ -28,7 +28,7 @@ pub(crate) fn publish(scope: &Scope<'_>, target: &str, access: Access) -> Result
     }
     let own = scope.need_device()?;
     check(scope, &own, access)?;
-    connect::expect_live(&own)?;
+    disks::expect_live(&own)?;
     let created = vacant(&place, Shape::File, Missing::Create)?;
     let device = if own.access == access { own } else { device::attach_read_only(scope, &own)? };
     let node = open_node(&device)?;

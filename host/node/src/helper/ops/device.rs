@@ -10,7 +10,7 @@ use super::super::engine::Scope;
 use super::super::grants::Image;
 use super::super::ledger::{Entry, FileId};
 use super::super::system::{blocks, loops};
-use super::attach::connect;
+use super::disks;
 use super::effect::carry_out;
 use super::filesystem;
 use super::undo::{undo, undo_orphans};
@@ -110,7 +110,7 @@ pub(crate) fn grow(scope: &Scope<'_>) -> Result<u64, NodeError> {
     let device = scope.need_device()?;
     for other in scope.of_kind(EntryKind::Device) {
         match &other.connected {
-            Some(connected) => connect::grow(&other, connected)?,
+            Some(connected) => disks::grow(&other, connected)?,
             None => drop(loops::grow(&other.path)?),
         }
     }

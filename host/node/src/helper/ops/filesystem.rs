@@ -12,8 +12,8 @@ use super::super::engine::{Engine, Scope};
 use super::super::ledger::Entry;
 use super::super::system::paths::{Place, stat};
 use super::super::system::{programs, syscalls};
-use super::attach;
 use super::presence::{expect_seen, need_mounted};
+use super::shares;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind, PathRole};
 
@@ -70,7 +70,7 @@ pub(in crate::helper) fn trim(scope: &Scope<'_>) -> Result<u64, NodeError> {
     if mount.access == Access::ReadOnly {
         return Err(read_only(mount));
     }
-    attach::expect_own(scope.engine, mount, "no blocks can be given back")?;
+    shares::expect_own(scope.engine, mount, "no blocks can be given back")?;
     let root = open_root(scope.engine, mount)?;
     syscalls::trim(&root).map_err(|errno| NodeError::system(format!("trimming {}", mount.place), errno))
 }
@@ -79,7 +79,7 @@ pub(in crate::helper) fn trim(scope: &Scope<'_>) -> Result<u64, NodeError> {
 pub(in crate::helper) fn set_group(scope: &Scope<'_>, target: &str, group: u32) -> Result<(), NodeError> {
     let place = scope.place(target)?;
     let mount = need_mounted(scope, &place)?;
-    attach::expect_own(scope.engine, &mount, "the server decides whose the files are")?;
+    shares::expect_own(scope.engine, &mount, "the server decides whose the files are")?;
     if group == u32::MAX {
         // The system takes it for "leave as it is".
         return Err(NodeError::new(ErrorCode::Invalid, format!("{group} is not a group id")));

@@ -17,9 +17,9 @@ use super::super::ledger::{Entry, Stage};
 use super::super::system::syscalls;
 use super::super::system::table::MountTable;
 use super::super::turns::VolumeKey;
-use super::attach;
 use super::filesystem::open_root;
 use super::presence::{Presence, presence};
+use super::shares;
 use crate::error::{ErrorCode, NodeError};
 use crate::process::log;
 use crate::protocol::{EntryKind, FREEZE_HOLD_MS};
@@ -59,7 +59,7 @@ pub(crate) fn freeze(scope: &Scope<'_>, hold_ms: u64) -> Result<(), NodeError> {
 fn find_mount(scope: &Scope<'_>) -> Result<Option<Entry>, NodeError> {
     let entries = scope.entries();
     if let Some(mount) = entries.iter().find(|it| it.kind == EntryKind::Mount) {
-        attach::expect_own(scope.engine, mount, "the writes of other nodes cannot be held")?;
+        shares::expect_own(scope.engine, mount, "the writes of other nodes cannot be held")?;
         return Ok(Some(mount.clone()));
     }
     let reason = match entries.iter().find(|it| it.kind != EntryKind::Device) {

@@ -8,19 +8,20 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use rustix::fs::CWD;
 use rustix::io::Errno;
-use rustix::mount::{FsMountFlags, FsOpenFlags, FsPickFlags, MoveMountFlags};
+use rustix::mount::{FsMountFlags, FsOpenFlags, FsPickFlags};
 
 use super::super::engine::Scope;
 use super::super::ledger::{Entry, FileId, Recipe, Shared};
+use super::super::options::{self, MountPlan};
 use super::super::system::busy::while_busy;
 use super::super::system::paths::{Place, Shape, descriptor_path};
 use super::super::system::syscalls;
 use super::super::system::table::MountTable;
-use super::attach;
 use super::effect::{Missing, carry_out, vacant};
 use super::fit;
-use super::options::{self, MountPlan};
 use super::presence::need_mounted;
+use super::trees::attach;
+use super::{disks, shares};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind, PathRole, Share};
 
@@ -82,7 +83,7 @@ impl<'a> Source<'a> {
     const fn file_system(self) -> &'a str {
         match self {
             Self::Device(file_system) => file_system,
-            Self::Share(share) => attach::protocol(share),
+            Self::Share(share) => shares::protocol(share),
         }
     }
 
@@ -108,10 +109,10 @@ impl<'a> Source<'a> {
             Self::Device(file_system) => {
                 let device = scope.need_device()?;
                 check_device(scope, &device, access)?;
-                attach::connect::expect_live(&device)?;
+                disks::expect_live(&device)?;
                 Found::Device(file_system, Box::new(device))
             }
-            Self::Share(share) => Found::Share(share, attach::source(scope, share)?),
+            Self::Share(share) => Found::Share(share, shares::source(scope, share)?),
         })
     }
 }
@@ -137,7 +138,7 @@ impl Found<'_> {
                 fit::before_mount(scope, file_system, device, plan.access)?;
                 attach(&make(file_system, &device.path, plan)?, place)
             }
-            Self::Share(share, source) => attach::show(scope.engine, entry, share, source, plan, place),
+            Self::Share(share, source) => shares::show(scope.engine, entry, share, source, plan, place),
         }
     }
 }
@@ -189,22 +190,11 @@ pub(crate) fn make(file_system: &str, device: &str, plan: &MountPlan) -> Result<
     rustix::mount::fsmount(context.as_fd(), FsMountFlags::FSMOUNT_CLOEXEC, plan.attributes).map_err(failed)
 }
 
-/// Attaches a mount at a place.
-pub(crate) fn attach(tree: &OwnedFd, place: &Place) -> Result<(), NodeError> {
-    let Some(target) = place.node()? else {
-        let message = format!("{} does not exist", place.real);
-        return Err(NodeError::new(ErrorCode::NotFound, message));
-    };
-    let flags = MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH | MoveMountFlags::MOVE_MOUNT_T_EMPTY_PATH;
-    rustix::mount::move_mount(tree, "", &target, "", flags)
-        .map_err(|errno| NodeError::system(format!("attaching a mount at {}", place.real), errno))
-}
-
 /// Changes a mount between writable and read-only.
 pub(crate) fn set_access(scope: &Scope<'_>, target: &str, access: Access) -> Result<(), NodeError> {
     let place = scope.place(target)?;
     let mut entry = need_mounted(scope, &place)?;
-    attach::expect_own(scope.engine, &entry, "the access is fixed when it is mounted")?;
+    shares::expect_own(scope.engine, &entry, "the access is fixed when it is mounted")?;
     if access == Access::ReadWrite {
         check_writable(scope, &entry)?;
     }

@@ -8,7 +8,7 @@ use super::super::ledger::Entry;
 use super::super::system::loops;
 use super::super::system::paths::{Place, glance};
 use super::super::system::table::{MountLine, MountTable};
-use super::attach;
+use super::disks;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{EntryKind, PathRole};
 
@@ -27,7 +27,7 @@ pub(crate) enum Presence {
 pub(in crate::helper) fn presence(engine: &Engine, entry: &Entry, table: &MountTable) -> Result<Presence, NodeError> {
     let there = match entry.kind {
         EntryKind::Device => match &entry.connected {
-            Some(connected) => attach::connect::is_there(connected),
+            Some(connected) => disks::is_there(connected),
             None => loops::is_of(entry)?,
         },
         EntryKind::Freeze => engine.holds.has(entry),

@@ -10,10 +10,10 @@ use rustix::mount::MountAttrFlags;
 
 use super::super::engine::Scope;
 use super::super::ledger::{Entry, Record, Renewal};
+use super::super::options::MountPlan;
 use super::super::system::blocks;
 use super::super::system::programs::{run, run_without_rights};
-use super::attach::connect;
-use super::options::MountPlan;
+use super::disks;
 use super::{fit, mount};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind};
@@ -28,7 +28,7 @@ const BTRFS_LOG_ROOT: u64 = 0x1_0000 + 0x60;
 pub(crate) fn renew_uuid(scope: &Scope<'_>, file_system: &str) -> Result<(), NodeError> {
     let device = scope.need_device()?;
     check(scope, &device)?;
-    connect::expect_live(&device)?;
+    disks::expect_live(&device)?;
     let change = match file_system {
         "ext4" => renew_ext4,
         "xfs" => renew_xfs,

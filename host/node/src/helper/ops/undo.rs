@@ -16,7 +16,7 @@ use super::super::system::paths::Place;
 use super::super::system::table::MountTable;
 use super::super::turns::VolumeKey;
 use super::presence::{Presence, presence};
-use super::{attach, freeze};
+use super::{disks, freeze, shares};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{EntryKind, PathRole};
 
@@ -30,7 +30,7 @@ pub(crate) fn undo(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
     match entry.kind {
         EntryKind::Device => {
             if let Some(connected) = &entry.connected {
-                attach::connect::take_down(engine, entry, connected)?;
+                disks::take_down(engine, entry, connected)?;
             } else if loops::is_of(entry)? {
                 loops::release(entry)?;
             }
@@ -42,12 +42,12 @@ pub(crate) fn undo(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
 }
 
 fn take_down(engine: &Engine, entry: &Entry) -> Result<(), NodeError> {
-    attach::clear_aside(engine, entry)?;
+    shares::clear_aside(engine, entry)?;
     let Some(place) = Place::open(&engine.targets, &entry.place, PathRole::Other)? else {
         return Ok(());
     };
     match presence(engine, entry, &MountTable::read()?)? {
-        Presence::Present if entry.share.is_some() => attach::take_down(entry)?,
+        Presence::Present if entry.share.is_some() => shares::take_down(entry)?,
         Presence::Present => detach_mount(&place)?,
         Presence::Hidden => {
             let message = format!("something else is mounted over {}", entry.place);

@@ -4,10 +4,11 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::Stage;
+use super::super::protocols;
 use super::super::system::blocks;
 use super::super::system::table::MountTable;
-use super::attach;
 use super::presence::{Presence, expect_seen, presence};
+use super::shares;
 use crate::error::NodeError;
 use crate::protocol::{EntryKind, Usage, UsageUnit};
 
@@ -25,8 +26,8 @@ pub(crate) fn get_usage(scope: &Scope<'_>, path: &str) -> Result<Vec<Usage>, Nod
         let total = blocks::size(&scope.need_device()?.path)?;
         return Ok(vec![Usage { available: 0, total, used: 0, unit: UsageUnit::Bytes }]);
     }
-    if attach::share_of(scope.engine, &entry).is_some() {
-        return attach::usage(&place.real);
+    if shares::share_of(scope.engine, &entry).is_some() {
+        return protocols::usage(&place.real);
     }
     let node = place.node()?.ok_or_else(|| scope.nothing_at(path))?;
     let seen =

@@ -6,7 +6,7 @@ use std::fs::{File, OpenOptions};
 use std::os::unix::fs::FileExt;
 use std::time::Duration;
 
-use super::super::super::system::blocks::{patiently, size};
+use super::super::system::blocks::{patiently, size};
 use crate::error::NodeError;
 
 /// Bytes of it.
@@ -15,7 +15,7 @@ const PIECE: usize = 256 << 10;
 const LIMIT: Duration = Duration::from_secs(30);
 
 /// What is there. What cannot be read is an error, never nothing.
-pub(super) fn read(device: &str) -> Result<Vec<u8>, NodeError> {
+pub(in crate::helper) fn read(device: &str) -> Result<Vec<u8>, NodeError> {
     let (name, length) = (device.to_owned(), size(device)?.min(LENGTH));
     patiently(&format!("reading {device}"), LIMIT, move || {
         let failed = |error: std::io::Error| NodeError::io(format!("reading {name}"), &error);
@@ -26,7 +26,7 @@ pub(super) fn read(device: &str) -> Result<Vec<u8>, NodeError> {
 }
 
 /// Empties the beginning of a disk again that was empty before.
-pub(super) fn wipe(device: &str) -> Result<(), NodeError> {
+pub(in crate::helper) fn wipe(device: &str) -> Result<(), NodeError> {
     let (name, length) = (device.to_owned(), size(device)?.min(LENGTH));
     patiently(&format!("wiping {device}"), LIMIT, move || {
         let wiped = OpenOptions::new().write(true).open(format!("/dev/{name}")).and_then(|disk| {

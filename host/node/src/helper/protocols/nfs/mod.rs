@@ -9,9 +9,9 @@ mod volumes;
 use std::net::IpAddr;
 use std::time::Duration;
 
-use super::super::super::system::paths::is_normal;
-use super::super::super::system::programs::{self, Rights};
 use super::super::options::MountPlan;
+use super::super::system::paths::is_normal;
+use super::super::system::programs::{self, Rights};
 use super::access::{Servers, addresses};
 use super::outcome;
 use super::private::{Private, seen, unmount};
@@ -49,7 +49,7 @@ impl Grant {
 }
 
 /// The share as the mount table shows it, with an address of the server that a grant names.
-pub(super) fn source(share: &NfsShare, grants: &[Grant]) -> Result<String, NodeError> {
+pub(in crate::helper) fn source(share: &NfsShare, grants: &[Grant]) -> Result<String, NodeError> {
     check(share)?;
     let opening: Vec<&Grant> = grants.iter().filter(|grant| grant.opens(&share.export)).collect();
     if opening.is_empty() {
@@ -96,7 +96,12 @@ fn check(share: &NfsShare) -> Result<(), NodeError> {
 }
 
 /// Mounts the share aside, and makes sure that it is the share.
-pub(super) fn mount(share: &NfsShare, source: &str, plan: &MountPlan, aside: &Private) -> Result<(), NodeError> {
+pub(in crate::helper) fn mount(
+    share: &NfsShare,
+    source: &str,
+    plan: &MountPlan,
+    aside: &Private,
+) -> Result<(), NodeError> {
     let place = aside.make_share()?;
     run(source, place, &options::words(plan))?;
     let line = seen(place)?.filter(|line| line.source == source && matches!(&*line.file_system, "nfs" | "nfs4"));

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use super::super::super::system::programs::{self, Rights};
+use super::super::system::programs::{self, Rights};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Usage, UsageUnit};
 

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv6Addr};
 use std::str::FromStr;
 use std::time::Duration;
 
-use super::super::super::system::programs::{self, Rights};
+use super::super::system::programs::{self, Rights};
 use crate::error::{ErrorCode, NodeError};
 
 /// How long a name may take to be looked up.

@@ -12,29 +12,29 @@ mod words;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-use super::super::super::ledger::Connected;
-use super::super::super::said::say;
-use super::super::super::system::blocks;
+use super::super::ledger::Connected;
+use super::super::said::say;
+use super::super::system::blocks;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::Chap;
 
 pub(crate) use words::Grant;
-pub(super) use words::portals;
+pub(in crate::helper) use words::portals;
 
 /// How long a disk may take to store what is to be written.
 const FLUSH_LIMIT: Duration = Duration::from_secs(20);
 
 /// The device that a disk is used by.
 #[derive(Debug)]
-pub(super) struct Device {
+pub(in crate::helper) struct Device {
     /// As below `/dev`.
-    pub(super) name: String,
+    pub(in crate::helper) name: String,
     /// The multipath device's own name, where it is one.
-    pub(super) map: Option<String>,
+    pub(in crate::helper) map: Option<String>,
 }
 
 /// Whether a session with the target is there.
-pub(super) fn has_session(iqn: &str, portal: SocketAddr) -> bool {
+pub(in crate::helper) fn has_session(iqn: &str, portal: SocketAddr) -> bool {
     session::find(iqn, portal).is_some()
 }
 
@@ -47,7 +47,7 @@ fn found(connected: &Connected) -> Vec<String> {
 }
 
 /// `busy` when somebody has the disk already: then it is not ours to take away.
-pub(super) fn expect_nobody(connected: &Connected) -> Result<(), NodeError> {
+pub(in crate::helper) fn expect_nobody(connected: &Connected) -> Result<(), NodeError> {
     let Some(disk) = found(connected).into_iter().next() else { return Ok(()) };
     let message = format!(
         "disk {} of {} is here already, as {disk}, and not by this host. If nothing uses it: echo 1 \
@@ -58,7 +58,7 @@ pub(super) fn expect_nobody(connected: &Connected) -> Result<(), NodeError> {
 }
 
 /// Logs in through each portal, adds the disk, makes sure that it is the one, and makes one device of its paths.
-pub(super) fn bring_up(connected: &Connected, chap: Option<&Chap>) -> Result<Device, NodeError> {
+pub(in crate::helper) fn bring_up(connected: &Connected, chap: Option<&Chap>) -> Result<Device, NodeError> {
     let mut failures = Vec::new();
     let mut paths: Vec<String> = Vec::new();
     for way in &connected.ways {
@@ -108,14 +108,14 @@ fn expect_one_size(paths: &[String]) -> Result<(), NodeError> {
 }
 
 /// Whether anything of it is there: the map, a path, or a session of ours.
-pub(super) fn is_there(connected: &Connected) -> bool {
+pub(in crate::helper) fn is_there(connected: &Connected) -> bool {
     let map = connected.map.as_deref().is_some_and(|uuid| multipath::named(uuid).is_some());
     let ours = || connected.ways.iter().any(|way| way.ours && has_session(&connected.iqn, way.portal));
     map || !found(connected).is_empty() || ours()
 }
 
 /// Makes sure that the device is still the disk, through every path that answers and at least one.
-pub(super) fn expect_live(connected: &Connected, device: &str) -> Result<(), NodeError> {
+pub(in crate::helper) fn expect_live(connected: &Connected, device: &str) -> Result<(), NodeError> {
     let paths = found(connected);
     if let Some(uuid) = &connected.map {
         let map = multipath::named(uuid).filter(|map| map.device == device).ok_or_else(|| gone(device))?;
@@ -144,7 +144,7 @@ fn gone(device: &str) -> NodeError {
 }
 
 /// Measures every path again, and then the device.
-pub(super) fn grow(connected: &Connected) -> Result<(), NodeError> {
+pub(in crate::helper) fn grow(connected: &Connected) -> Result<(), NodeError> {
     let paths = found(connected);
     for disk in &paths {
         disks::measure(disk)?;
@@ -155,7 +155,7 @@ pub(super) fn grow(connected: &Connected) -> Result<(), NodeError> {
 }
 
 /// Writes out, removes the map, deletes the paths, in this order: whoever still uses one of them is not disturbed.
-pub(super) fn take_down(connected: &Connected) -> Result<(), NodeError> {
+pub(in crate::helper) fn take_down(connected: &Connected) -> Result<(), NodeError> {
     let paths = found(connected);
     let map = connected.map.as_deref().and_then(multipath::named);
     let map = map.or_else(|| paths.iter().find_map(|disk| multipath::on(disk)));
@@ -183,12 +183,12 @@ fn flush(device: &str) -> Result<(), NodeError> {
 }
 
 /// Ends the session through a portal.
-pub(super) fn log_out(iqn: &str, portal: SocketAddr) -> Result<(), NodeError> {
+pub(in crate::helper) fn log_out(iqn: &str, portal: SocketAddr) -> Result<(), NodeError> {
     session::find(iqn, portal).map_or(Ok(()), |session| session::end(&session))
 }
 
 /// The portals, each with whether its way can be used now. Asks no disk.
-pub(super) fn ways(connected: &Connected) -> Vec<(String, bool)> {
+pub(in crate::helper) fn ways(connected: &Connected) -> Vec<(String, bool)> {
     let usable = |portal| {
         let session = session::find(&connected.iqn, portal).filter(session::Session::is_up);
         session.and_then(|it| disks::find(&it, connected.lun)).is_some_and(|disk| disks::is_running(&disk))

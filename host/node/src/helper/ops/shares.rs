@@ -1,36 +1,17 @@
-//! Storage that is reached over a network: mounting a volume's share, connecting its disk, and the ways back.
+//! Shares of servers: mounting one where nobody looks, showing it, and the way back.
 //!
-//! Owns the order that all protocols share: the grant, the ledger, the effect, and only then the place where workloads
-//! look. It must not know how a protocol is spoken; that is up to the folder of each, which is named here once.
-//! It must not touch a file of a share by itself: a server that hangs would hold this process. What waits for a
-//! server is a program with a deadline; all else here is asked of the mount table, which waits for nobody.
-
-mod access;
-mod beginning;
-pub(in crate::helper) mod connect;
-mod flush;
-pub(in crate::helper) mod format;
-pub(in crate::helper) mod health;
-mod iscsi;
-mod nfs;
-mod outcome;
-mod private;
-mod usage;
+//! Owns which protocol is asked, named here once, and what only a file system of this node can do. It must not know how a
+//! protocol is spoken.
 
 use super::super::engine::{Engine, Scope};
 use super::super::ledger::{Entry, Shared};
+use super::super::options::MountPlan;
+use super::super::protocols::private::{self, Private};
+use super::super::protocols::{flush, nfs};
 use super::super::system::paths::Place;
-use super::bind::copy;
-use super::mount::attach;
-use super::options::MountPlan;
+use super::trees::{attach, copy};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::Share;
-use private::Private;
-
-pub(in crate::helper) use iscsi::Grant as IscsiGrant;
-pub(in crate::helper) use nfs::Grant as NfsGrant;
-pub(in crate::helper) use private::directory as aside;
-pub(in crate::helper) use usage::usage;
 
 /// Where a share is, if it is granted: as the mount table will show it.
 pub(super) fn source(scope: &Scope<'_>, share: &Share) -> Result<String, NodeError> {

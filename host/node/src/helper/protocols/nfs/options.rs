@@ -1,6 +1,6 @@
 //! The words that `mount.nfs` is told.
 //!
-//! Owns how a plan is written down; what is let through, `ops::options` says.
+//! Owns how a plan is written down; what is let through, `options` says.
 
 use rustix::mount::MountAttrFlags;
 

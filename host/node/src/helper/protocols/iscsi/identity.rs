@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use rustix::fs::OFlags;
 
-use super::super::super::super::system::{blocks, syscalls};
+use super::super::super::system::{blocks, syscalls};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::Access;
 

@@ -4,11 +4,12 @@
 //! beginning is read, and a disk that cannot be read is not formatted. That a file system is being made is written down before,
 //! so one that is cut off is wiped, and not taken for somebody's.
 
-use super::super::super::engine::Scope;
-use super::super::super::ledger::Entry;
-use super::super::super::system::blocks::ensure_unused;
-use super::super::super::system::programs::run_without_rights;
-use super::{beginning, connect};
+use super::super::engine::Scope;
+use super::super::ledger::Entry;
+use super::super::protocols::beginning;
+use super::super::system::blocks::ensure_unused;
+use super::super::system::programs::run_without_rights;
+use super::disks;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind};
 
@@ -48,7 +49,7 @@ pub(in crate::helper) fn make_file_system(scope: &Scope<'_>, file_system: &str) 
     })?;
     let device = scope.need_device()?;
     check(scope, &device)?;
-    connect::expect_live(&device)?;
+    disks::expect_live(&device)?;
     match look(&device.path, kind)? {
         Found::Empty => make(scope, device, kind),
         Found::Made => Ok(()),

@@ -44,7 +44,7 @@ impl Grant {
 }
 
 /// The portals with the addresses that grants name, each once and in their order.
-pub(in crate::helper::ops::attach) fn portals(
+pub(in crate::helper) fn portals(
     target: &IscsiTarget,
     identity: &str,
     grants: &[Grant],

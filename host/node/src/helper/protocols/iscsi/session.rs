@@ -10,9 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::super::super::super::system::busy::pause;
-use super::super::super::super::system::covered::Covered;
-use super::super::super::super::system::programs::{self, Outcome, Rights};
+use super::super::super::system::busy::pause;
+use super::super::super::system::covered::Covered;
+use super::super::super::system::programs::{self, Outcome, Rights};
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::Chap;
 

@@ -4,9 +4,9 @@
 
 use std::fs;
 
-use super::super::super::engine::Scope;
-use super::super::super::system::table::MountTable;
-use super::connect;
+use super::super::engine::Scope;
+use super::super::system::table::MountTable;
+use super::disks;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Access, EntryKind, Health};
 
@@ -24,5 +24,5 @@ pub(in crate::helper) fn get_health(scope: &Scope<'_>) -> Result<Health, NodeErr
     }
     let errors = fs::read_to_string(format!("/sys/fs/ext4/{device}/errors_count")).ok();
     let errors = errors.and_then(|text| text.trim().parse().ok()).unwrap_or(0);
-    Ok(Health { portals: connect::ways(&connected), read_only, errors })
+    Ok(Health { portals: disks::ways(&connected), read_only, errors })
 }

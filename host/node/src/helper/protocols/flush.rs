@@ -6,8 +6,8 @@
 
 use std::time::Duration;
 
-use super::super::super::said::say;
-use super::super::super::system::programs::{self, Rights};
+use super::super::said::say;
+use super::super::system::programs::{self, Rights};
 use crate::error::{ErrorCode, NodeError};
 
 /// How long a server may take to have everything written that is to be written.
@@ -17,7 +17,7 @@ const FORGOTTEN: &str = "Stale file handle";
 
 /// Writes the share at a place back to its server. `busy`: it does not answer. An error of the server's is told once, as
 /// the kernel does; the next call goes on without.
-pub(super) fn flush(place: &str) -> Result<(), NodeError> {
+pub(in crate::helper) fn flush(place: &str) -> Result<(), NodeError> {
     let ended = programs::run_within("sync", &["--file-system", "--", place], LIMIT, Rights::Ours);
     match ended {
         Ok(outcome) if outcome.says(FORGOTTEN) => {
@@ -34,7 +34,7 @@ pub(super) fn flush(place: &str) -> Result<(), NodeError> {
 }
 
 /// The answer while a server has something to store and does not answer.
-pub(super) fn silent(place: &str) -> NodeError {
+pub(in crate::helper) fn silent(place: &str) -> NodeError {
     let message = format!(
         "the server of {place} does not answer, so what was written cannot be stored; it is tried again with the next \
          call. If the server is gone for good: umount --force {place}"

@@ -7,8 +7,8 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::super::super::super::system::blocks::{ensure_unused, patiently};
-use super::super::super::super::system::busy::pause;
+use super::super::super::system::blocks::{ensure_unused, patiently};
+use super::super::super::system::busy::pause;
 use super::session::Session;
 use crate::error::{ErrorCode, NodeError};
 

@@ -7,8 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use super::super::super::super::system::busy::pause;
-use super::super::super::super::system::programs::{self, Outcome, Rights};
+use super::super::super::system::busy::pause;
+use super::super::super::system::programs::{self, Outcome, Rights};
 use super::disks;
 use crate::error::{ErrorCode, NodeError};
 

@@ -11,9 +11,9 @@ use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::super::super::system::paths::open_resolved;
-use super::super::super::system::programs::{self, HERE};
-use super::super::super::system::table::{MountLine, MountTable};
+use super::super::system::paths::open_resolved;
+use super::super::system::programs::{self, HERE};
+use super::super::system::table::{MountLine, MountTable};
 use super::flush::silent;
 use crate::error::{ErrorCode, NodeError};
 
@@ -30,24 +30,24 @@ pub(in crate::helper) fn directory(state_dir: &Path) -> Result<PathBuf, NodeErro
 
 /// The places of one entry.
 #[derive(Debug)]
-pub(super) struct Private {
+pub(in crate::helper) struct Private {
     base: PathBuf,
     share: PathBuf,
     above: PathBuf,
 }
 
 impl Private {
-    pub(super) fn new(base: &Path, entry: u64) -> Self {
+    pub(in crate::helper) fn new(base: &Path, entry: u64) -> Self {
         Self { base: base.to_owned(), share: base.join(entry.to_string()), above: base.join(format!("{entry}-above")) }
     }
 
     /// Makes the place for the share.
-    pub(super) fn make_share(&self) -> Result<&str, NodeError> {
+    pub(in crate::helper) fn make_share(&self) -> Result<&str, NodeError> {
         self.make(&self.share)
     }
 
     /// Makes the place for the directory above it on the server.
-    pub(super) fn make_above(&self) -> Result<&str, NodeError> {
+    pub(in crate::helper) fn make_above(&self) -> Result<&str, NodeError> {
         self.make(&self.above)
     }
 
@@ -65,12 +65,12 @@ impl Private {
     }
 
     /// The root of the mounted share. Opening it this way asks no server.
-    pub(super) fn open(&self) -> Result<OwnedFd, NodeError> {
+    pub(in crate::helper) fn open(&self) -> Result<OwnedFd, NodeError> {
         open_resolved(&self.share)
     }
 
     /// Unmounts what is there and removes the places. Success when there is nothing.
-    pub(super) fn clear(&self) -> Result<(), NodeError> {
+    pub(in crate::helper) fn clear(&self) -> Result<(), NodeError> {
         for place in [&self.above, &self.share] {
             let path = text(place)?;
             if seen(path)?.is_some() {
@@ -95,12 +95,12 @@ fn text(place: &Path) -> Result<&str, NodeError> {
 }
 
 /// What is mounted at a place.
-pub(super) fn seen(place: &str) -> Result<Option<MountLine>, NodeError> {
+pub(in crate::helper) fn seen(place: &str) -> Result<Option<MountLine>, NodeError> {
     Ok(MountTable::read()?.topmost(place).cloned())
 }
 
 /// Unmounts a share. Never by force: what a workload has written and the server has not would be lost.
-pub(super) fn unmount(place: &str) -> Result<(), NodeError> {
+pub(in crate::helper) fn unmount(place: &str) -> Result<(), NodeError> {
     let Some(before) = seen(place)? else { return Ok(()) };
     let path = Path::new(place);
     let (Some(parent), Some(name)) = (path.parent(), path.file_name().and_then(OsStr::to_str)) else {
