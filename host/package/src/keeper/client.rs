@@ -6,14 +6,12 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use anyhow::{Context as _, Result};
-use serde::{Deserialize, Serialize};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
-use super::words::{Answer, Order, Request};
+use super::words::{Answer, Looked, Order, Request};
 use super::{KEEPER_SUBCOMMAND, READY};
-use crate::place::Record;
 
 /// The keeper of a host. When this is dropped, it ends.
 #[derive(Debug)]
@@ -28,26 +26,6 @@ enum Line {
     Closed(std::os::unix::net::UnixStream),
     Open(BufReader<UnixStream>),
     Gone,
-}
-
-/// What is shown for a backend.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
-    /// As it is configured.
-    pub reference: String,
-    /// The manifest's digest: what a tag was resolved to.
-    pub digest: String,
-    /// The component's digest.
-    pub component: String,
-    /// Whether it was not shown before.
-    pub is_new: bool,
-}
-
-impl Looked {
-    pub(super) fn of(record: &Record, is_new: bool) -> Self {
-        let Record { reference, digest, component, .. } = record.clone();
-        Self { reference, digest, component, is_new }
-    }
 }
 
 impl Drop for Keeper {

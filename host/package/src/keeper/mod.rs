@@ -17,9 +17,9 @@ use anyhow::{Context as _, Result, anyhow, bail};
 use drivebay_policy::package::{Reference, package_place, packages_of};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
-pub use client::{Keeper, Looked};
+pub use client::Keeper;
 pub use puller::main as puller_main;
-pub use words::{Named, Order, ReadNamed};
+pub use words::{Looked, Named, Order, ReadNamed};
 
 use crate::access;
 use crate::layout::Layout;

@@ -6,7 +6,7 @@ use drivebay_policy::Config;
 use drivebay_policy::package::Registries;
 use serde::{Deserialize, Serialize};
 
-use super::client::Looked;
+use crate::place::Record;
 use crate::registry::Access;
 use crate::store::Vouching;
 
@@ -33,6 +33,26 @@ pub struct Order {
     pub file: Option<PathBuf>,
     /// What stood there.
     pub named: Vec<Named>,
+}
+
+/// What is shown for a backend.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// As it is configured.
+    pub reference: String,
+    /// The manifest's digest: what a tag was resolved to.
+    pub digest: String,
+    /// The component's digest.
+    pub component: String,
+    /// Whether it was not shown before.
+    pub is_new: bool,
+}
+
+impl Looked {
+    pub(super) fn of(record: &Record, is_new: bool) -> Self {
+        let Record { reference, digest, component, .. } = record.clone();
+        Self { reference, digest, component, is_new }
+    }
 }
 
 impl Order {

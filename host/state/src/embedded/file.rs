@@ -21,6 +21,11 @@ const SHARED_BITS: u32 = 0o077;
 /// Stands between the store's name and the id of one in the making. No backend's name has it.
 const DRAFT: &str = "~";
 
+/// The name of a backend's file.
+pub(super) fn of(backend: &str) -> String {
+    format!("{backend}.redb")
+}
+
 /// Sees to it that a store is at `directory`/`name`, readable by the owner alone.
 pub(super) fn prepare(directory: &Path, name: &str) -> Result<(), OpenError> {
     make_directory(directory)?;

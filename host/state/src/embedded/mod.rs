@@ -6,6 +6,7 @@
 
 mod apply;
 mod copy;
+mod desk;
 mod file;
 mod gate;
 mod layout;

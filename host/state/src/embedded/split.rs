@@ -15,7 +15,6 @@ use super::layout::{
 };
 use super::medium::Medium;
 use super::open::{self, explain};
-use super::stores::file_of;
 use crate::OpenError;
 
 /// Opens and verifies the host's file; answers it with the host's id. `backends` is where the backends' files are to be.
@@ -43,7 +42,7 @@ fn take_apart(host: &Database, path: &Path, backends: &Path) -> Result<(), OpenE
         file::make_directory(backends)?;
     }
     for (backend, namespaces) in &owned {
-        let draft = Draft::begin(backends, &file_of(backend))?;
+        let draft = Draft::begin(backends, &file::of(backend))?;
         fill(&draft.medium(), &snapshot, namespaces).map_err(|error| explain(draft.made_at(), error))?;
         // One that is there was made by an attempt that did not come to its end.
         draft.replace()?;

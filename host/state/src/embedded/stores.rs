@@ -20,11 +20,6 @@ const HOST_FILE: &str = "state.redb";
 /// Name of the directory of the backends' files in the state directory.
 const DIRECTORY: &str = "state";
 
-/// The name of a backend's file.
-pub(super) fn file_of(backend: &str) -> String {
-    format!("{backend}.redb")
-}
-
 /// The stores of one host, in its state directory. Nobody else can open them until this and all of them are dropped.
 pub struct EmbeddedStores {
     id: String,
@@ -89,7 +84,7 @@ impl Stores for EmbeddedStores {
             // It is being closed, and nothing is ever sent: an error is the end of it.
             let _closed = opened.closed.recv();
         }
-        let (store, closed) = self.start(&file_of(backend))?;
+        let (store, closed) = self.start(&file::of(backend))?;
         let store = Arc::new(store);
         open.insert(backend.to_owned(), Opened { store: Arc::downgrade(&store), closed });
         Ok(store)

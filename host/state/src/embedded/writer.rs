@@ -12,11 +12,11 @@ use redb::{Database, Durability};
 
 use super::apply::{Effect, Fault, apply};
 use super::copy::{Copying, Piece};
+use super::desk::Desk;
 use super::gate::{Gate, in_words};
 use super::layout::FORMAT;
 use super::medium::Medium;
 use super::open;
-use super::queue::Desk;
 use super::work::{Job, Work};
 use crate::{Quota, StateError};
 
