@@ -6,7 +6,7 @@ use std::io;
 use rustix::process::{Resource, Rlimit, getrlimit, setpriority_process, setrlimit};
 use rustix::thread::{CapabilitySet, set_no_new_privs};
 
-use super::{capabilities, filters, paths};
+use super::{capabilities, filters, paths, usual_slices};
 
 /// How nice it is: it has a ninth of the time of a thread that serves, when both want to run.
 const NICE: i32 = 10;
@@ -31,6 +31,7 @@ pub struct Bounds {
 pub fn compiler(bounds: Bounds) -> io::Result<()> {
     // Without it compiling is only less polite.
     let _ = setpriority_process(None, NICE);
+    let _ = usual_slices();
     // A limit that the host was started with is not raised.
     let limit = |resource, most: u64| {
         let most = getrlimit(resource).maximum.map_or(most, |hard| hard.min(most));

@@ -11,6 +11,7 @@ mod filters;
 mod guests;
 mod paths;
 mod resources;
+mod slices;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +19,7 @@ pub use capabilities::effective;
 pub use compiler::{Bounds, compiler};
 pub use guests::{Attempt, Given, InForce, guests};
 pub use resources::{descriptors, raise};
+pub use slices::{short_slices, usual_slices};
 
 /// Whether the system keeps something from this process.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -92,6 +92,8 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
     // Before there are other processes, which take the limit over.
     confine::raise();
+    // For them and all threads, too. Refused, calls wait a little longer beside others that compute.
+    drop(confine::short_slices());
     let prepared = match Host::prepare(&config, local) {
         Ok(prepared) => prepared,
         Err(error) => {

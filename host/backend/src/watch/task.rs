@@ -40,8 +40,10 @@ struct Ears {
 impl Ears {
     fn new(send: mpsc::UnboundedSender<notify::Event>) -> Self {
         let hear = move |event: notify::Result<notify::Event>| {
-            // An error is no event, and a look comes anyway.
-            if let Ok(event) = event {
+            // An error is no event, and a look comes anyway. Files beside it are opened all the time, which wakes nobody.
+            if let Ok(event) = event
+                && !is_only_read(event.kind)
+            {
                 let _ = send.send(event);
             }
         };
@@ -76,15 +78,22 @@ impl Ears {
         let concerns = event.paths.iter().any(|path| self.way.names.contains(path));
         let meaning = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => Event::Closed,
-            EventKind::Access(_) => return None,
+            kind if is_only_read(kind) => return None,
             EventKind::Modify(ModifyKind::Name(_)) | EventKind::Remove(_) => Event::Replaced,
             EventKind::Modify(ModifyKind::Metadata(_)) => Event::Beside,
             // A link is whole when it is made; a file is not.
             EventKind::Create(_) if event.paths.iter().any(|path| path.is_symlink()) => Event::Replaced,
-            EventKind::Create(_) | EventKind::Modify(_) | EventKind::Any | EventKind::Other => Event::Written,
+            EventKind::Create(_) | EventKind::Modify(_) | EventKind::Access(_) | EventKind::Any | EventKind::Other => {
+                Event::Written
+            }
         };
         concerns.then_some(meaning)
     }
+}
+
+/// Whether a file is as it was.
+const fn is_only_read(kind: EventKind) -> bool {
+    matches!(kind, EventKind::Access(it) if !matches!(it, AccessKind::Close(AccessMode::Write)))
 }
 
 async fn watch(path: PathBuf, tell: impl Fn(String) + Send + 'static) {

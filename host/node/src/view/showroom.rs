@@ -25,8 +25,8 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// How often it is looked for what took the place of something; of mounts, and of names in the same directory, the kernel
 /// tells.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// Changes that come together are looked at together, and a directory in which much goes on costs little.
-const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// Changes that come together are looked at together: a look reads some hundred names, and on a node pods come and go.
+const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 /// How long the host waits for what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 

@@ -28,6 +28,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinHandle;
 
 use drivebay_admission::Budget;
+use drivebay_confine::usual_slices;
 
 use self::pace::Pace;
 
@@ -62,6 +63,8 @@ impl Lane {
             .max_blocking_threads(Budget::instances(MOST_CALLS))
             .thread_keep_alive(IDLE)
             .thread_name(backend.to_owned())
+            // What waits for a guest that computes is everything else; refused, it waits a little longer.
+            .on_thread_start(|| drop(usual_slices()))
             .build()
             // It opens nothing and starts nothing yet, so that nothing can fail.
             .inspect_err(|error| tracing::error!(backend, %error, "calls wait on threads of all backends"));
