@@ -14,6 +14,7 @@ mod snapshots;
 use drivebay_sdk::background::{DueWorks, Step, Work};
 use drivebay_sdk::identity::{Description, Readiness};
 use drivebay_sdk::node::{PublishVolumeRequest, UnpublishVolumeRequest};
+use drivebay_sdk::parameters::find;
 use drivebay_sdk::types::{Instant, StringMap, Volume};
 use drivebay_sdk::volume_listing::{GetVolumeRequest, ListVolumesRequest, ListVolumesResponse, VolumeEntry};
 use drivebay_sdk::volumes::{CreateVolumeRequest, DeleteVolumeRequest, ValidateVolumeCapabilitiesRequest, Verdict};
@@ -59,7 +60,7 @@ impl Identity for Faulty {
 
 /// The deed that a request names itself: one host can so be told to do them all.
 fn asked(parameters: &StringMap) -> Option<&str> {
-    parameters.iter().find(|(key, _)| key == "deed").map(|(_, deed)| deed.as_str())
+    find(parameters, "deed")
 }
 
 impl Volumes for Faulty {

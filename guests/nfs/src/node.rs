@@ -6,6 +6,7 @@ use drivebay_sdk::mounts::{self, Access, ErrorCode};
 use drivebay_sdk::node::{PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::node_health::{GetStorageHealthRequest, GetVolumeHealthRequest, StorageHealth};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
+use drivebay_sdk::parameters::find;
 use drivebay_sdk::types::{StringMap, VolumeCondition, VolumeHealth, VolumeHealthEntry, VolumeHealthErrorType};
 use drivebay_sdk::{Error, Node, NodeHealth, NodeStats, Result, attach};
 
@@ -26,12 +27,12 @@ pub(crate) fn context_of(settings: &Settings, id: &str) -> StringMap {
 /// The share that a context names. Volumes that an administrator has written down by hand may lack the subdirectory,
 /// and may name any server that the grant opens.
 fn share_of(context: &StringMap) -> Result<attach::NfsShare> {
-    let value = |key: &str| context.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
     let need = |key: &str| {
-        value(key).ok_or_else(|| Error::invalid_argument(format!("the volume's context does not say its {key}")))
+        find(context, key)
+            .ok_or_else(|| Error::invalid_argument(format!("the volume's context does not say its {key}")))
     };
     let share = attach::nfs(need(SERVER)?, need(EXPORT)?);
-    Ok(match value(SUBDIRECTORY) {
+    Ok(match find(context, SUBDIRECTORY) {
         Some(inner) => share.subdirectory(inner),
         None => share,
     })
@@ -66,10 +67,7 @@ fn look(id: &str, path: &str) -> Result<Seen> {
         Ok(usage) => Ok(Seen::Usage(usage)),
         Err(error) => match error.code {
             ErrorCode::Limit | ErrorCode::Failed => Ok(Seen::Silent(error.message)),
-            ErrorCode::NotFound | ErrorCode::NotAllowed => {
-                Err(Error::not_found(format!("volume {id} is not published at the given path")))
-            }
-            _ => Err(error.into()),
+            _ => Err(mounts::not_published(id, error, Error::from)),
         },
     }
 }

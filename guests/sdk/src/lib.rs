@@ -61,6 +61,7 @@ mod ids;
 mod interfaces;
 mod words;
 
+pub mod disks;
 pub mod listing;
 pub mod names;
 pub mod parameters;

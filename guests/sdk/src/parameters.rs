@@ -2,9 +2,14 @@
 //!
 //! The contract wants unknown keys refused (an operator's typing error must not be ignored), so a
 //! reader takes keys out one by one and complains about the rest. What values mean is the
-//! backend's own.
+//! backend's own. [`find`] is for pairs among which others may stand.
 
 use crate::{Error, Result};
+
+/// The value of a key among others that are nobody's mistake: of a context, of secrets.
+pub fn find<'a>(pairs: &'a [(String, String)], key: &str) -> Option<&'a str> {
+    pairs.iter().find(|(known, _)| known == key).map(|(_, value)| value.as_str())
+}
 
 /// The parameters of one request.
 ///

@@ -6,6 +6,7 @@
 
 use std::cell::RefCell;
 
+use drivebay_sdk::parameters::find;
 use drivebay_sdk::state::Commit;
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result, log, state};
@@ -47,7 +48,7 @@ impl Backend {
     /// The array for a call that changes something. `unauthenticated`: it comes without secrets, or
     /// with wrong ones.
     pub(crate) fn changing(&self, secrets: &StringMap) -> Result<Array<'_>> {
-        let of = |key: &str| secrets.iter().find(|(known, _)| known == key).map(|(_, value)| value.clone());
+        let of = |key: &str| find(secrets, key).map(str::to_owned);
         let (Some(user), Some(password)) = (of(USER), of(PASSWORD)) else {
             let words = format!("the secrets {USER} and {PASSWORD} are needed");
             return Err(Error::unauthenticated(words));

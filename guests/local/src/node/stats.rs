@@ -2,9 +2,8 @@
 //!
 //! An image has its own figures. For a directory they are those of the pool, because its size is not enforced.
 
-use drivebay_sdk::files::ErrorCode;
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
-use drivebay_sdk::{Error, Result};
+use drivebay_sdk::{Result, mounts};
 use local_pool::refusal;
 
 use crate::backend::Backend;
@@ -15,12 +14,8 @@ impl Backend<'_> {
     pub(crate) fn get_volume_stats(&self, request: &GetVolumeStatsRequest) -> Result<VolumeStats> {
         let (id, path) = (&request.volume_id, &request.volume_path);
         let (section, volume) = self.pool.find_any_volume(id)?.ok_or_else(|| refusal::no_volume(id))?;
-        let usage = self.host.usage(id, path).map_err(|error| match error.code {
-            ErrorCode::NotFound | ErrorCode::NotAllowed => {
-                Error::not_found(format!("volume {id} is not published at the given path"))
-            }
-            _ => refusal::of_host(error),
-        })?;
+        let usage = self.host.usage(id, path);
+        let usage = usage.map_err(|error| mounts::not_published(id, error, refusal::of_host))?;
         let ailments = self.ailments_in(section, &volume)?;
         Ok(VolumeStats {
             usage: usage.into_iter().map(Into::into).collect(),

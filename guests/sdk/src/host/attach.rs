@@ -18,6 +18,8 @@ pub use crate::bindings::host::drivebay::host::attach::*;
 #[doc(inline)]
 pub use crate::bindings::host::drivebay::host::types::{Access, Error, ErrorCode};
 
+use crate::parameters::find;
+
 /// A disk of an array, by its target's name, its number and the portals that lead to it.
 ///
 /// ```no_run
@@ -55,6 +57,20 @@ impl IscsiTarget {
     pub fn mutual(mut self, user: impl Into<String>, secret: impl Into<String>) -> Self {
         let target = ChapTarget { user: user.into(), secret: secret.into() };
         self.chap = self.chap.map(|chap| Chap { target: Some(target), ..chap });
+        self
+    }
+
+    /// The same with what a client's secrets have of it: `chap-user` and `chap-secret` for the node, `target-user` and
+    /// `target-secret` for the target.
+    #[must_use]
+    pub fn prove(mut self, secrets: &[(String, String)]) -> Self {
+        let pair = |user: &str, secret: &str| find(secrets, user).zip(find(secrets, secret));
+        if let Some((user, secret)) = pair("chap-user", "chap-secret") {
+            self = self.chap(user, secret);
+        }
+        if let Some((user, secret)) = pair("target-user", "target-secret") {
+            self = self.mutual(user, secret);
+        }
         self
     }
 

@@ -43,6 +43,16 @@ impl Access {
     }
 }
 
+/// What the client is told when [`get_usage`] was refused: the volume is not published there, or what `other` says of it.
+pub fn not_published(volume: &str, error: Error, other: impl FnOnce(Error) -> crate::Error) -> crate::Error {
+    match error.code {
+        ErrorCode::NotFound | ErrorCode::NotAllowed => {
+            crate::Error::not_found(format!("volume {volume} is not published at the given path"))
+        }
+        _ => other(error),
+    }
+}
+
 /// Shows a directory or file of a granted directory at a path of the call under way.
 pub fn bind_granted(
     volume: impl Into<String>,

@@ -35,3 +35,11 @@ fn choices_default_to_the_first_and_refuse_the_rest() {
     let error = parameters.choose("mode", &words).unwrap_err();
     assert_eq!(error.message, "parameter mode must be one of: image, directory");
 }
+
+#[test]
+fn a_key_is_found_among_others() {
+    let given = given(&[("a", "1"), ("b", ""), ("a", "2")]);
+    assert_eq!(find(&given, "a"), Some("1"));
+    assert_eq!(find(&given, "b"), Some(""));
+    assert_eq!(find(&given, "c"), None);
+}
