@@ -2,13 +2,10 @@
 # On a kernel of `machine`: guests/nfs with a real NFS server. The server is the kernel of the first network; the host of
 # Drivebay is in a network of its own with two ways to it, one of which is cut.
 # Usage: nfs.sh PROGRAM COMPONENT
-program=$1
-component=$2
-config=/run/drivebay.toml
 . "$(dirname "$(realpath "$0")")/lib.sh"
 
 modprobe -a loop nfsd nfs nfsv3 nfsv4 veth
-mkdir -p /srv /share /pods /run/drivebay /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs /var/lib/nfs/sm /run/rpcbind
+mkdir -p /srv /share /var/lib/nfs/v4recovery /var/lib/nfs/rpc_pipefs /var/lib/nfs/sm /run/rpcbind
 # A file system for each export; "/" cannot be one here, because an overlay has no file handles.
 for name in root pool other; do
   truncate -s 64M "/root/$name.img"
@@ -53,33 +50,16 @@ rpc.mountd
 "${on_node[@]}" mount.nfs 10.2.0.1:/srv/pool /share -o vers=3,nolock,soft
 step "a server, and the export at /share for the controller"
 
-cat >"$config" <<CONFIG
-[host]
-state = "/root/state"
-targets = ["/pods"]
-[[backend]]
-name = "nfs"
-component = "$component"
-csi = "unix://$socket"
-node-id = "worker-1"
-settings = { server = "10.1.0.1", export = "/pool" }
-[backend.grants]
-directories = [{ host = "/share", guest = "/share", write = true }]
-node = true
+configure nfs 'directories = [{ host = "/share", guest = "/share", write = true }]
 attach = [
   { protocol = "nfs", servers = ["10.1.0.0/24"], export = "/*" },
   { protocol = "nfs", servers = ["10.1.0.0/24"], export = "/srv/*" },
   { protocol = "nfs", servers = ["10.2.0.1"], export = "/srv/pool" },
-]
-[backend.limits]
-calls = 4
-[backend.drain]
-time = "3s"
-CONFIG
-sed 's/^calls = 4$/calls = 128/' "$config" >/run/many.toml
+]' 'settings = { server = "10.1.0.1", export = "/pool" }'
+sed 's/^calls = .*/calls = 128/' "$config" >/run/many.toml
 "$program" check /run/many.toml >"$answer" 2>&1 || true
 grep -q 'lower `calls`' "$answer" || fail "too few addresses for so many calls, and the key is not named"
-serve "${on_node[@]}"
+serve
 step "the host serves; with too many calls it names the key"
 
 no_helper() { ! pgrep -f node-helper; }
@@ -159,7 +139,7 @@ step "mapped pages: on the server when unpublished"
 kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
 wait "$host" 2>/dev/null || true
 cmp /pods/a/mount/file "/srv/pool/$one/file" || fail "a mount is gone with the host"
-serve "${on_node[@]}"
+serve
 does Node/NodePublishVolume "$request"
 unpublish "$one" b
 ! mounted /pods/b/mount && [[ ! -e /pods/b/mount ]] && mounted /pods/a/mount || fail "not the one that was meant"
@@ -188,14 +168,14 @@ step "a hung server: SIGTERM ends the host, with a call under way"
 
 # Killed while the server hangs: nothing is left that the ledger does not name.
 until_true 60 no_helper
-serve "${on_node[@]}"
+serve
 "$program" call --socket "$socket" --timeout 100s csi.v1.Node/NodePublishVolume \
   "$(publish_request "$one" g 10.1.0.1 /pool "$one")" >/run/hanging 2>&1 &
 until_true 60 pgrep -x mount.nfs
 kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
 wait
 ip link set way1 up
-serve "${on_node[@]}"
+serve
 ! mounted /pods/e/mount && ! mounted /pods/g/mount && [[ ! -e /pods/g/mount ]] || fail "something is left of a killed call"
 cmp /pods/a/mount/file "/srv/pool/$one/file" || fail "other bytes are read after the server is back"
 step "killed while mounting from a hung server: nothing is left; the server is back, and so are the bytes"
@@ -204,7 +184,7 @@ step "killed while mounting from a hung server: nothing is left; the server is b
 kill -TERM "$host"
 wait "$host" || true
 umount /share
-serve "${on_node[@]}"
+serve
 for asked in Delete ControllerGet; do
   refuses "mount the export" "Controller/${asked}Volume" "{ \"volume_id\": \"$one\" }"
 done
@@ -213,7 +193,7 @@ kill -TERM "$host"
 wait "$host" || true
 "${on_node[@]}" mount.nfs 10.2.0.1:/srv/pool /share -o vers=3,nolock,soft
 [[ -d /share/$one ]] || fail "a volume was deleted"
-serve "${on_node[@]}"
+serve
 step "an export that is not mounted: nothing is deleted, and nothing said to be"
 
 unpublish "$one" a
@@ -229,32 +209,12 @@ does Controller/ListVolumes '{}'
 ! grep -q volumeId "$answer" || fail "a deleted volume is listed"
 step "taken back, deleted, archived"
 
-# The clients of the CSI project, and the suite for what they leave out.
-sanity="$(dirname "$(realpath "$0")")/../../target/sanity-bin/csi-sanity"
-mkdir -p /pods/sanity
-"${on_node[@]}" "$sanity" -csi.endpoint "unix://$socket" -csi.mountdir /pods/sanity/mount -csi.stagingdir /pods/sanity/staging \
-  -csi.testvolumesize 67108864 -csi.testvolumeexpandsize 134217728 -ginkgo.no-color >"$answer" 2>&1 || fail "csi-sanity is not content"
-grep -E '^Ran |Passed' "$answer"
-step "csi-sanity"
-mkdir /pods/conform
-cat >/run/with.toml <<'WITH'
+sanity
+conform <<'WITH'
 deadline = "20s"
 parallel = 1
 [capabilities]
 access = "mount"
 multi_node = "mount"
-[directories]
-work = "/pods/conform"
 WITH
-"$program" conform --csi "unix://$socket" --with /run/with.toml >"$answer" 2>/run/progress || {
-  grep -A9 -E '^(FAIL|BLOCKED)' "$answer" || true
-  tail -1 "$answer"
-  echo >"$answer"
-  fail "the suite is not content"
-}
-! grep -A9 '^differs' "$answer" || fail "where the specifications are silent our own backends do as we have decided"
-tail -1 "$answer"
-step "conform"
-kill -TERM "$host"
-wait "$host" || fail "the host did not end well"
-echo "all of it: $SECONDS s"
+finish
