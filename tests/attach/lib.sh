@@ -1,12 +1,11 @@
 # What the walks on a kernel of `machine` share: the host and its configuration, steps that are timed, calls of the CSI and
 # what must hold after them, and the two judges (csi-sanity, conform). Sourced first, with the walk's own arguments:
-# PROGRAM COMPONENT [--all]. The walk ends at the first thing that is not so.
+# PROGRAM COMPONENT. The walk ends at the first thing that is not so.
 set -euo pipefail
 PATH=/usr/sbin:/usr/bin:/sbin:/bin
 export PATH
 program=$1
 component=$2
-extent=${3:-}
 here=$(dirname "$(realpath "$0")")
 config=/run/drivebay.toml
 socket=/run/drivebay/csi.sock

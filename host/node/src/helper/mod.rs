@@ -33,6 +33,8 @@ pub(crate) mod options;
 mod permits;
 mod proofs;
 mod protocols;
+#[cfg(test)]
+mod recorded;
 pub(crate) mod recover;
 mod rules;
 mod said;

@@ -67,11 +67,14 @@ pub(crate) fn before_mount(
     Ok(())
 }
 
+/// How the checking program ends where nothing is wrong (any more): it was clean, or is corrected.
+const PROVEN: [i32; 2] = [0, 1];
+
 /// Corrects what needs no decision, and refuses the rest: an image that may not be the host's own work is not mended
 /// beyond that.
 fn prove(scope: &Scope<'_>, device: &str) -> Result<(), NodeError> {
     let checked = run_without_rights("e2fsck", &["-p", &format!("/dev/{device}")])?;
-    checked.expect_success(&[0, 1]).map_err(|error| {
+    checked.expect_success(&PROVEN).map_err(|error| {
         let message = format!("the ext4 of volume {} is damaged and not mounted: {error}", scope.volume);
         NodeError::new(error.code, message)
     })
@@ -130,13 +133,13 @@ fn grow(device: &str) -> Result<(), NodeError> {
 
 /// Checks an unmounted ext4, replays its journal and corrects what it finds.
 pub(crate) fn check(device: &str) -> Result<(), NodeError> {
-    // 1: errors were found and corrected.
-    run_without_rights("e2fsck", &["-f", "-y", &format!("/dev/{device}")])?.expect_success(&[0, 1])
+    run_without_rights("e2fsck", &["-f", "-y", &format!("/dev/{device}")])?.expect_success(&PROVEN)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::helper::recorded::{E2FSCK, ended};
 
     fn superblock(blocks: u32, log: u8) -> [u8; 1024] {
         let mut block = [0; 1024];
@@ -165,6 +168,16 @@ mod tests {
         block[STATE] = 3;
         assert_eq!(need(&block, 4096 * 100), Need::Repair, "errors");
         assert_eq!(need(&block, 4096 * 101), Need::Repair, "errors, and room");
+    }
+
+    #[test]
+    fn what_needs_a_decision_or_cannot_be_read_is_not_proven() {
+        for case in ["clean", "corrected", "damaged, and all is answered with yes"] {
+            assert_eq!(ended(E2FSCK, case).expect_success(&PROVEN), Ok(()), "{case}");
+        }
+        for case in ["damaged", "no ext4", "unreadable"] {
+            assert!(ended(E2FSCK, case).expect_success(&PROVEN).is_err(), "{case}");
+        }
     }
 
     #[test]

@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::super::system::paths::open_resolved;
-use super::super::system::programs::{self, HERE};
+use super::super::system::programs::{self, HERE, Outcome};
 use super::super::system::table::{MountLine, MountTable};
 use super::flush::silent;
 use crate::error::{ErrorCode, NodeError};
@@ -116,7 +116,7 @@ pub(in crate::helper) fn unmount(place: &str) -> Result<(), NodeError> {
         return Ok(());
     }
     match ended {
-        Ok(outcome) if outcome.says("busy") => {
+        Ok(outcome) if is_busy(&outcome) => {
             let message = format!("unmounting {place}: somebody still uses it");
             Err(NodeError::new(ErrorCode::Busy, message))
         }
@@ -127,5 +127,23 @@ pub(in crate::helper) fn unmount(place: &str) -> Result<(), NodeError> {
         }
         Err(error) if error.code == ErrorCode::Limit => Err(silent(place)),
         Err(error) => Err(error),
+    }
+}
+
+fn is_busy(ended: &Outcome) -> bool {
+    ended.says("target is busy")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helper::recorded::{UMOUNT, ended};
+
+    #[test]
+    fn a_mount_in_use_is_told_from_none() {
+        assert!(is_busy(&ended(UMOUNT, "a mount in use")));
+        for case in ["unmounted", "not mounted"] {
+            assert!(!is_busy(&ended(UMOUNT, case)), "{case}");
+        }
     }
 }

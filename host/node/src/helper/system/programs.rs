@@ -69,6 +69,12 @@ impl Outcome {
         self.output.contains(words)
     }
 
+    /// As it was recorded of the real program.
+    #[cfg(test)]
+    pub(crate) fn recorded(program: &str, status: i32, output: &str) -> Self {
+        Self { program: program.to_owned(), status: Some(status), output: output.to_owned() }
+    }
+
     /// An error, and the program's words in the log, unless it ended with one of these statuses.
     pub(crate) fn expect_success(&self, good: &[i32]) -> Result<(), NodeError> {
         if self.status.is_some_and(|status| good.contains(&status)) {

@@ -90,6 +90,7 @@ fn hexadecimal(value: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::helper::recorded;
 
     #[test]
     fn a_page_names_its_disk_and_not_the_ports() {
@@ -108,6 +109,14 @@ mod tests {
         assert_eq!(names(&page[..30]), ["naa.6001405d1eba00000000000000000007"]);
         page[1] = 0x80;
         assert!(names(&page).is_empty() && names(&[]).is_empty() && names(&[0, PAGE]).is_empty());
+    }
+
+    #[test]
+    fn a_real_page_names_its_disk_and_nothing_else() {
+        let found = names(&recorded::page());
+        assert_eq!(found.first().map(String::as_str), Some(recorded::DISK));
+        assert_eq!(found.len(), 2, "the target and its ports are not among them: {found:?}");
+        assert!(found.iter().all(|name| is_name(name)), "{found:?}");
     }
 
     #[test]

@@ -91,12 +91,16 @@ pub(super) fn gather(paths: &[String]) -> Result<Map, NodeError> {
 }
 
 fn expect_daemon() -> Result<(), NodeError> {
-    let answer = run("multipathd", &["show", "daemon"])?;
-    if answer.says("pid ") {
+    if runs(&run("multipathd", &["show", "daemon"])?) {
         return Ok(());
     }
     let message = "multipathd does not run on this node, and the disk has several portals: systemctl start multipathd";
     Err(NodeError::new(ErrorCode::Unsupported, message))
+}
+
+/// Versions differ in how they end where it does not run, and agree in what they say where it does.
+fn runs(answer: &Outcome) -> bool {
+    answer.says("pid ")
 }
 
 /// Takes up the new size that all paths show already.
@@ -134,4 +138,27 @@ fn run(program: &str, arguments: &[&str]) -> Result<Outcome, NodeError> {
         }
         _ => error,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helper::recorded::{MULTIPATH, ended};
+
+    #[test]
+    fn the_daemon_runs_where_it_tells_its_number() {
+        assert!(runs(&ended(MULTIPATH, "multipathd runs")));
+        assert!(!runs(&ended(MULTIPATH, "multipathd does not run")));
+    }
+
+    #[test]
+    fn only_success_ends_with_0() {
+        let good = ["a path is known", "the size is the same", "a map that nothing uses", "a disk is forgotten"];
+        for case in good {
+            assert_eq!(ended(MULTIPATH, case).expect_success(&[0]), Ok(()), "{case}");
+        }
+        for case in ["a map in use", "no such map"] {
+            assert_eq!(ended(MULTIPATH, case).expect_success(&[0]).unwrap_err().code, ErrorCode::Failed, "{case}");
+        }
+    }
 }

@@ -23,9 +23,9 @@ const DATABASES: [&str; 2] = ["/etc/iscsi/nodes", "/var/lib/iscsi/nodes"];
 const LOGIN_LIMIT: Duration = Duration::from_secs(30);
 const LOGOUT_LIMIT: Duration = Duration::from_secs(30);
 
-/// The program's ways to end that mean success: done, there already; done, not there.
+/// The program's ways to end that mean success: done, there already; done, not there in the three ways that it says so.
 const IS_THERE: [i32; 2] = [0, 15];
-const IS_GONE: [i32; 3] = [0, 2, 21];
+const IS_GONE: [i32; 4] = [0, 2, 21, 22];
 
 /// A session.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -75,9 +75,7 @@ pub(super) fn begin(iqn: &str, portal: SocketAddr, chap: Option<&Chap>, alone: b
     let arguments = ["--mode", "node", "--targetname", iqn, "--portal", &at, "--login"];
     let ended =
         programs::run_covered(PROGRAM, &arguments, LOGIN_LIMIT, covered).map_err(|error| missing(error, portal))?;
-    if !ended.status().is_some_and(|status| IS_THERE.contains(&status)) {
-        return Err(explain(&ended, portal));
-    }
+    expect_there(&ended, portal)?;
     find(iqn, portal).ok_or_else(|| {
         let message = format!("{PROGRAM} says that it has a session at {portal}, and the kernel has none");
         NodeError::new(ErrorCode::Failed, message)
@@ -158,11 +156,18 @@ fn missing(error: NodeError, portal: SocketAddr) -> NodeError {
     NodeError::new(error.code, message)
 }
 
+fn expect_there(ended: &Outcome, portal: SocketAddr) -> Result<(), NodeError> {
+    let there = ended.status().is_some_and(|status| IS_THERE.contains(&status));
+    if there { Ok(()) } else { Err(explain(ended, portal)) }
+}
+
 /// What the program's status means for whoever asked. Its words go to the log.
 fn explain(ended: &Outcome, portal: SocketAddr) -> NodeError {
     let told = ended.expect_success(&[]);
     let (code, meaning) = match ended.status() {
-        Some(4 | 8 | 11) => (ErrorCode::Limit, "the portal does not answer"),
+        // By 8 it also says that the target's name is not known there: it has tried until its time was over.
+        Some(8) => (ErrorCode::Limit, "the portal does not answer, or has no target of this name"),
+        Some(4 | 11) => (ErrorCode::Limit, "the portal does not answer"),
         Some(5 | 19) => (ErrorCode::Failed, "the target refuses this node: look at its list of initiators"),
         Some(24) => {
             let meaning =
@@ -171,8 +176,57 @@ fn explain(ended: &Outcome, portal: SocketAddr) -> NodeError {
         }
         Some(12 | 14) => (ErrorCode::Unsupported, "this kernel cannot do it: modprobe iscsi_tcp"),
         Some(18 | 20) => (ErrorCode::Unsupported, "iscsid does not run on this node: systemctl start iscsid"),
+        Some(21) => {
+            let meaning = "iscsiadm keeps node records elsewhere than in /etc/iscsi/nodes or /var/lib/iscsi/nodes, and did \
+                           not find the one that was made for it";
+            (ErrorCode::Unsupported, meaning)
+        }
         Some(6) => (ErrorCode::Failed, "the node's record was not understood; the log has what iscsiadm said"),
         _ => return told.err().unwrap_or_else(|| NodeError::new(ErrorCode::Failed, "iscsiadm failed")),
     };
     NodeError::new(code, format!("iSCSI at {portal}: {meaning}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::helper::recorded::{ISCSIADM, ended};
+
+    const PORTAL: SocketAddr = SocketAddr::new(IpAddr::V4(std::net::Ipv4Addr::new(10, 0, 0, 1)), 3260);
+
+    #[test]
+    fn what_iscsiadm_ends_with_becomes_what_to_do() {
+        for case in ["done", "there already"] {
+            assert_eq!(expect_there(&ended(ISCSIADM, case), PORTAL), Ok(()), "{case}");
+        }
+        let refused = [
+            ("no record", ErrorCode::Unsupported, "node records elsewhere"),
+            ("iscsid does not run", ErrorCode::Unsupported, "systemctl start iscsid"),
+            ("a wrong secret", ErrorCode::Failed, "CHAP"),
+            ("nobody listens", ErrorCode::Limit, "does not answer"),
+            ("no way to the address", ErrorCode::Limit, "does not answer"),
+            ("no such target", ErrorCode::Limit, "no target of this name"),
+        ];
+        for (case, code, words) in refused {
+            let error = expect_there(&ended(ISCSIADM, case), PORTAL).unwrap_err();
+            assert!(error.code == code && error.message.contains(words), "{case}: {error:?}");
+            assert!(error.message.contains("10.0.0.1:3260"), "{case}: {error:?}");
+        }
+    }
+
+    #[test]
+    fn a_session_that_went_by_itself_is_ended() {
+        for case in ["logged out", "not there"] {
+            assert_eq!(ended(ISCSIADM, case).expect_success(&IS_GONE), Ok(()), "{case}");
+        }
+        assert!(ended(ISCSIADM, "iscsid does not run").expect_success(&IS_GONE).is_err());
+    }
+
+    #[test]
+    fn a_record_has_the_secrets_of_its_session_and_looks_for_no_disk() {
+        let text = record("iqn.x", PORTAL, None, true);
+        assert!(text.contains("node.session.scan = manual") && !text.contains("authmethod"), "{text}");
+        assert!(text.contains("replacement_timeout = 120"), "the only way is waited for: {text}");
+        assert!(record("iqn.x", PORTAL, None, false).contains("replacement_timeout = 5"));
+    }
 }

@@ -1,0 +1,44 @@
+//! How programs of the distribution ended and what they said, for the tests of what is made of it.
+//!
+//! Owns the files, which are shortened from what `tests/attach/record.sh` prints with the real programs: each case with its command,
+//! its status, and of the words those that somebody looks for. It decides nothing.
+
+use super::system::programs::Outcome;
+
+/// open-iscsi 2.1.8.
+pub(crate) const ISCSIADM: &str = include_str!("iscsiadm.txt");
+/// multipath-tools 0.9.4.
+pub(crate) const MULTIPATH: &str = include_str!("multipath.txt");
+/// e2fsprogs 1.47.0.
+pub(crate) const E2FSCK: &str = include_str!("e2fsck.txt");
+/// util-linux 2.38.1.
+pub(crate) const UMOUNT: &str = include_str!("umount.txt");
+/// Page 0x83 of a disk of the kernel's own target (Linux 6.1), by which it is known as [`DISK`].
+const PAGE: &str = include_str!("page-83.txt");
+pub(crate) const DISK: &str = "naa.60014050000000000000000000000000";
+
+/// All cases of a file.
+pub(crate) fn cases(file: &str) -> Vec<(&str, Outcome)> {
+    let blocks = file.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
+    blocks.map(|block| case(block).unwrap_or_else(|| panic!("no case: {block}"))).collect()
+}
+
+/// How it ended in one case.
+pub(crate) fn ended(file: &str, case: &str) -> Outcome {
+    let found = cases(file).into_iter().find(|(known, _)| *known == case);
+    found.unwrap_or_else(|| panic!("there is no case \"{case}\"")).1
+}
+
+fn case(block: &str) -> Option<(&str, Outcome)> {
+    let mut lines = block.lines();
+    let case = lines.next()?.strip_prefix("# ")?;
+    let program = lines.next()?.strip_prefix("$ ")?.split(' ').next()?;
+    let status = lines.next()?.strip_prefix("= ")?.parse().ok()?;
+    let words: Vec<&str> = lines.collect();
+    Some((case, Outcome::recorded(program, status, &words.join("\n"))))
+}
+
+/// The bytes of [`PAGE`].
+pub(crate) fn page() -> Vec<u8> {
+    PAGE.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
