@@ -124,6 +124,8 @@ pub(crate) fn spoil(mut volume: Volume, flaw: &str) -> Volume {
         "long-id" => volume.volume_id = "i".repeat(129),
         "capacity" => volume.capacity_bytes = 1,
         "source" => volume.content_source = None,
+        "huge" => volume.capacity_bytes = u64::MAX,
+        "twice" => volume.volume_context = ["1", "2"].map(|value| ("k".to_owned(), value.to_owned())).to_vec(),
         "context" => volume.volume_context = vec![("k".to_owned(), "v".repeat(5_000))],
         "topology" => volume.accessible_topology = vec![vec![("zone".to_owned(), "a".to_owned())]],
         _ => {}

@@ -13,6 +13,7 @@ use crate::names::{camel, message_path};
 use crate::pair::Pairing;
 use crate::proto::slots;
 use crate::rules::{Effect, Family, Kind, ServiceRows, Side, Table};
+use crate::wit::View;
 
 /// More exceptions than this mean that the contracts have drifted apart.
 const MOST_RULES: usize = 15;
@@ -169,5 +170,16 @@ fn pair_answer(pairing: &mut Pairing<'_>, method: &MethodDescriptor, ok: Option<
     if is_page != method.is_server_streaming() {
         pairing.problem(format!("{name}: a stream is answered in pages, and nothing else is"));
     }
-    if is_page { "page" } else { "message" }.into()
+    let is_list = ok.is_some_and(|ty| matches!(pairing.wit.view(ty), View::Record(fields) if is_list(&fields)));
+    match (is_page, is_list) {
+        (true, _) => "page",
+        (false, true) => "list",
+        (false, false) => "message",
+    }
+    .into()
+}
+
+/// Whether these are the fields of an answer that tells one object after the other, page by page.
+fn is_list(fields: &[(String, Type)]) -> bool {
+    ["entries", "next-token"].iter().all(|name| fields.iter().any(|(field, _)| field == name))
 }

@@ -4,6 +4,7 @@
 //! store. Every call finds its function by an index that was looked up once for the component.
 
 use super::bridge::{Exports, Interface, Method};
+use super::check::Flaw;
 use super::convert::{BadAnswer, Invalid};
 use crate::bindings::drivebay::backend::types;
 use crate::engine::{Error, FunctionIndex, Instance, InstancePre, Store};
@@ -23,7 +24,22 @@ pub trait Call: prost::Message + Default + Sized {
         exports: &Exports,
         store: &mut Store<T>,
         instance: &Instance,
-    ) -> impl Future<Output = Result<Result<Self::Answer, types::Error>, CallFault>> + Send;
+    ) -> impl Future<Output = Result<Result<Told<Self::Answer>, types::Error>, CallFault>> + Send;
+}
+
+/// What a guest answered.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Told<A> {
+    /// For the client.
+    pub answer: A,
+    /// Entries of a list that no message holds as the guest gave them, and what became of them.
+    pub flaws: Vec<Flaw>,
+}
+
+impl<A> From<A> for Told<A> {
+    fn from(answer: A) -> Self {
+        Self { answer, flaws: Vec::new() }
+    }
 }
 
 /// What of a request its answer repeats, kept while the guest has the rest.
@@ -186,7 +202,7 @@ macro_rules! interfaces {
 }
 
 /// The call behind an RPC. A row: method, request, response, interface, what the function takes (`request`
-/// or `nothing`, with its type) and gives, and what that turns into.
+/// or `nothing`, with its type) and gives, and what that turns into: of a `list`, entry by entry.
 macro_rules! call {
     ($method:ident: $request:path => $response:ty,
      $interface:ident, $input:ident $taken:ty => $given:ty, $answer:ident $($kept:path)?) => {
@@ -200,7 +216,7 @@ macro_rules! call {
                 exports: &Exports,
                 store: &mut crate::engine::Store<T>,
                 instance: &crate::engine::Instance,
-            ) -> Result<Result<Self::Answer, imported::types::Error>, crate::CallFault> {
+            ) -> Result<Result<crate::Told<Self::Answer>, imported::types::Error>, crate::CallFault> {
                 type Given = (Result<$given, imported::types::Error>,);
 
                 let Some(function) = exports.functions.behind(Method::$method) else {
@@ -227,10 +243,22 @@ macro_rules! call {
     };
     (@answer empty $answer:ident,) => {{
         let () = $answer;
-        Self::Answer::default()
+        Self::Answer::default().into()
     }};
-    (@answer kept $answer:ident, $keeper:ident, $kept:path) => { ($keeper, $answer).into_pb()? };
-    (@answer $kind:ident $answer:ident,) => { $answer.into_pb()? };
+    (@answer kept $answer:ident, $keeper:ident, $kept:path) => {{
+        let answer: Self::Answer = ($keeper, $answer).into_pb()?;
+        answer.into()
+    }};
+    (@answer list $answer:ident,) => {{
+        let mut list = $answer;
+        let (entries, flaws) = crate::lists::told(std::mem::take(&mut list.entries))?;
+        let page: Self::Answer = list.into_pb()?;
+        crate::Told { answer: Self::Answer { entries, ..page }, flaws }
+    }};
+    (@answer $kind:ident $answer:ident,) => {{
+        let answer: Self::Answer = $answer.into_pb()?;
+        answer.into()
+    }};
 }
 
 pub(super) use {call, interfaces};

@@ -263,12 +263,17 @@ impl IntoPb<BTreeMap<String, String>> for Vec<(String, String)> {
         let mut map = BTreeMap::new();
         for (key, value) in self {
             if map.contains_key(&key) {
-                return Err(BadAnswer::new(format!("has the key {} twice", quoted(&key))));
+                return Err(twice(&key));
             }
             map.insert(key, value);
         }
         Ok(map)
     }
+}
+
+/// A key that a map cannot hold.
+pub(super) fn twice(key: &str) -> BadAnswer {
+    BadAnswer::new(format!("has the key {} twice", quoted(key)))
 }
 
 /// An empty text is one that was not set.

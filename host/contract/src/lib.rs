@@ -11,6 +11,7 @@ pub mod check;
 pub mod compat;
 mod convert;
 mod features;
+mod lists;
 mod method;
 mod special;
 mod table;
@@ -44,7 +45,7 @@ mod tests;
 
 pub use abilities::Abilities;
 pub use bridge::{Exports, Interface, Method};
-pub use call::{Call, CallFault, Page, WrongTypes};
+pub use call::{Call, CallFault, Page, Told, WrongTypes};
 pub use convert::{BadAnswer, IntoPb, IntoWit, Invalid, InvalidKind};
 pub use features::Feature;
 pub use method::{Effect, Family, Side};

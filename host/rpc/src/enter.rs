@@ -11,7 +11,7 @@ use drivebay_admission::{Guard, Holder, Slot};
 use drivebay_backend::Lease;
 use drivebay_contract::bindings::drivebay::backend::types;
 use drivebay_contract::check::Check;
-use drivebay_contract::{Call, CallFault, Effect};
+use drivebay_contract::{Call, CallFault, Effect, Told};
 use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::guest_log::LINE;
@@ -76,12 +76,12 @@ pub(super) async fn enter<R: Unary>(
     live: &mut Live,
     request: &R,
 ) -> Result<<R as Call>::Answer, CallError> {
-    let mut answer = invoke(lease, context, live, request.clone()).await?;
-    check_silence(request, context, &answer)?;
+    let mut told = invoke(lease, context, live, request.clone()).await?;
+    check_silence(request, context, &told.answer)?;
     if drill::stands(Defence::Contract) {
-        judge(lease, context, request, &mut answer)?;
+        judge(lease, context, request, &mut told)?;
     }
-    Ok(answer)
+    Ok(told.answer)
 }
 
 /// Holds an answer against the contract. Of a list, what is wrong with single entries is taken away and reported.
@@ -89,13 +89,21 @@ fn judge<R: Unary>(
     lease: &Lease,
     context: &CallContext,
     request: &R,
-    answer: &mut <R as Call>::Answer,
+    told: &mut Told<<R as Call>::Answer>,
 ) -> Result<(), CallError> {
-    let abilities = &lease.facts.abilities;
-    let Err(bad) = request.check_answer(answer, abilities) else { return Ok(()) };
-    let flaws = request.sift(answer, abilities);
-    let Some(first) = flaws.first() else { return Err(bad.into()) };
-    request.check_answer(answer, abilities)?;
+    let (Told { answer, flaws }, abilities) = (told, &lease.facts.abilities);
+    if let Err(bad) = request.check_answer(answer, abilities) {
+        let found = request.sift(answer, abilities);
+        if found.is_empty() {
+            return Err(bad.into());
+        }
+        flaws.extend(found);
+        request.check_answer(answer, abilities)?;
+    }
+    let Some(first) = flaws.first() else { return Ok(()) };
+    if !request.can_be_sifted() {
+        return Err(first.bad.clone().into());
+    }
     let (rpc, call, others) = (R::METHOD.name(), context.id.as_str(), flaws.len() - 1);
     let words = format!("{rpc}: {first}");
     let around = &lease.around;
@@ -134,7 +142,7 @@ pub(super) async fn invoke<R: Rpc>(
     context: &CallContext,
     live: &mut Live,
     request: R,
-) -> Result<<R as Call>::Answer, CallError> {
+) -> Result<Told<<R as Call>::Answer>, CallError> {
     live.run(async |store, instance| {
         let answer = request.invoke(&lease.exports, store, instance).await.map_err(ended)?;
         answer.map_err(|error| GuestEnd::Other(CallError::Refused(refusal(error, context, &lease.around.log))))

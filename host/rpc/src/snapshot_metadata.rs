@@ -161,7 +161,8 @@ async fn pages<R: Paged>(
     let mut checks = MetadataStream::new(offset, blocks);
     let mut live = permit.lease.enter(&permit.context).await?;
     loop {
-        let page = enter::invoke(&permit.lease, &permit.context, &mut live, request.at(offset, blocks)).await?;
+        let request = request.at(offset, blocks);
+        let page = enter::invoke(&permit.lease, &permit.context, &mut live, request).await?.answer;
         if drill::stands(Defence::Contract) {
             checks.page(R::blocks(&page.message), page.next)?;
         }

@@ -3,7 +3,8 @@
 //! An entry that was committed once comes back with every listing, so refusing the page would hide all others for as
 //! long as it is there. What is wrong with it is taken away, and it is told with the rest; where nothing is left that a
 //! client could name, it is left out. Both are reported: an object that nobody sees is never cleaned up. What concerns
-//! the page (its size, its token) is not judged here, nor is a page that was asked for to learn of one object.
+//! the page (its size, its token) is not judged here, nor is a page that was asked for to learn of one object. What no message
+//! can hold was taken away before, by the same principle (`lists`).
 
 use std::collections::HashSet;
 use std::fmt;

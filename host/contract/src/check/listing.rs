@@ -86,6 +86,10 @@ impl Check for ListVolumesRequest {
         Ok(())
     }
 
+    fn can_be_sifted(&self) -> bool {
+        true
+    }
+
     fn sift(&self, answer: &mut Self::Answer, able: &Abilities) -> Vec<Flaw> {
         let (rule, mend) = (|found: &_| entry(found, able), |found: &mut _| mend(found, able));
         Entries { id, rule: &rule, mend: &mend }.sift(&mut answer.entries)

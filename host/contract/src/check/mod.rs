@@ -69,8 +69,14 @@ pub trait Check: prost::Message + Sized {
     /// The first rule broken, with the field's path.
     fn check_answer(&self, answer: &Self::Answer, able: &Abilities) -> Result<(), BadAnswer>;
 
-    /// Takes what breaks a rule by itself out of a list, so that the rest of it can be told. Answers that are no lists have
-    /// nothing of the kind.
+    /// Whether entries of the answer may be told without what is wrong with them, or left out: it is a list, and not asked
+    /// for to learn of one object.
+    fn can_be_sifted(&self) -> bool {
+        false
+    }
+
+    /// Takes what breaks a rule by itself out of a list, so that the rest of it can be told. What cannot be sifted has nothing
+    /// of the kind.
     fn sift(&self, _answer: &mut Self::Answer, _able: &Abilities) -> Vec<Flaw> {
         Vec::new()
     }

@@ -128,6 +128,10 @@ impl Check for ListVolumeGroupsRequest {
         Ok(())
     }
 
+    fn can_be_sifted(&self) -> bool {
+        true
+    }
+
     fn sift(&self, answer: &mut Self::Answer, able: &Abilities) -> Vec<Flaw> {
         let rule = |entry: &_| answered(group(entry), able).map(drop);
         Entries { id, rule: &rule, mend: &mend }.sift(&mut answer.entries)
