@@ -38,7 +38,7 @@ class Volumes(exports.Volumes):
         if request.volume_content_source is not None:
             raise records.error(types.ErrorCode.INVALID_ARGUMENT, "this backend copies nothing")
         asked = request.capacity_range or types.CapacityRange(None, None)
-        record = records.find_or_create(request.name, request.parameters, choose(asked))
+        record = records.find_or_create(request.name, request.parameters, choose(asked), volume)
         if not contains(asked, record.capacity_bytes) or record.parameters != sorted(request.parameters):
             raise records.error(
                 types.ErrorCode.ALREADY_EXISTS,
@@ -46,13 +46,7 @@ class Volumes(exports.Volumes):
                 "incompatible",
             )
         logging.log(logging.Level.INFO, "volumes", f"{request.name} is {record.volume_id}")
-        return types.Volume(
-            capacity_bytes=record.capacity_bytes,
-            volume_id=record.volume_id,
-            volume_context=context(request.parameters),
-            content_source=None,
-            accessible_topology=[],
-        )
+        return volume(record)
 
     def delete_volume(self, request: volumes.DeleteVolumeRequest) -> None:
         records.delete(request.volume_id)
@@ -67,6 +61,17 @@ class Volumes(exports.Volumes):
         if told and sorted(told) != sorted(context(record.parameters)):
             return volumes.Verdict_Unsupported("the volume has another context")
         return volumes.Verdict_Supported()
+
+
+def volume(record: records.Record) -> types.Volume:
+    """What clients are told of a volume."""
+    return types.Volume(
+        capacity_bytes=record.capacity_bytes,
+        volume_id=record.volume_id,
+        volume_context=context(record.parameters),
+        content_source=None,
+        accessible_topology=[],
+    )
 
 
 def context(parameters: list[tuple[str, str]]) -> list[tuple[str, str]]:

@@ -4,13 +4,15 @@ the name.
 It knows nothing of requests. Every change is one commit with what was read before as its
 expectation: of two calls for one name that run at the same time one makes the volume, and the other
 reads again and finds it. Ids are drawn: calls for different names that counted them would all wait
-for one key.
+for one key. Nothing is committed of which no client could be told.
 """
 
 import json
 import secrets
+from collections.abc import Callable
 from dataclasses import dataclass
 
+import answers
 from componentize_py_types import Err
 from wit_world.imports import state, types
 
@@ -34,8 +36,10 @@ def error(code: types.ErrorCode, message: str, reason: str | None = None) -> Err
     return Err(types.Error(code, reason, message))
 
 
-def find_or_create(name: str, parameters: list[tuple[str, str]], size: int) -> Record:
-    """The volume of this name, new if there is none."""
+def find_or_create(
+    name: str, parameters: list[tuple[str, str]], size: int, told: Callable[[Record], types.Volume]
+) -> Record:
+    """The volume of this name, new if there is none. `told`: what clients are told of it."""
     key = f"volume/{name}"
     for _ in range(ATTEMPTS):
         found = read(key)
@@ -43,6 +47,7 @@ def find_or_create(name: str, parameters: list[tuple[str, str]], size: int) -> R
             return parse(key, found)
         # 128 random bits, so that no id is ever given twice, to a volume deleted long ago neither.
         record = Record(f"vol-{secrets.token_hex(16)}", size, sorted(parameters))
+        answers.check(told(record))
         if commit(
             expect(key, None),
             put(key, json.dumps([record.volume_id, size, record.parameters])),

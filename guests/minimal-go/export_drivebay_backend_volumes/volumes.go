@@ -77,7 +77,16 @@ func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
 		RequiredBytes: wit.None[uint64](),
 		LimitBytes:    wit.None[uint64](),
 	})
-	record, failed := records.FindOrCreate(request.Name, request.Parameters, choose(asked))
+	context := types.StringMap{language}
+	for _, pair := range request.Parameters {
+		context = append(context, wit.Tuple2[string, string]{F0: parameter + pair.F0, F1: pair.F1})
+	}
+	told := types.Volume{
+		CapacityBytes: choose(asked),
+		VolumeContext: context,
+		ContentSource: wit.None[types.VolumeContentSource](),
+	}
+	record, failed := records.FindOrCreate(request.Name, request.Parameters, told)
 	if failed != nil {
 		return types.Volume{}, failed
 	}
@@ -87,16 +96,8 @@ func create(request volumes.CreateVolumeRequest) (types.Volume, *types.Error) {
 		failed.Reason = wit.Some("incompatible")
 		return types.Volume{}, failed
 	}
-	context := types.StringMap{language}
-	for _, pair := range request.Parameters {
-		context = append(context, wit.Tuple2[string, string]{F0: parameter + pair.F0, F1: pair.F1})
-	}
-	return types.Volume{
-		CapacityBytes: record.CapacityBytes,
-		VolumeId:      record.VolumeID,
-		VolumeContext: context,
-		ContentSource: wit.None[types.VolumeContentSource](),
-	}, nil
+	told.VolumeId, told.CapacityBytes = record.VolumeID, record.CapacityBytes
+	return told, nil
 }
 
 // isContext tells whether this is what CreateVolume said of the volume.

@@ -4,7 +4,7 @@
 // It knows nothing of requests. Every change is one commit with what was read before as its
 // expectation: of two calls for one name that run at the same time one makes the volume, and the
 // other reads again and finds it. Ids are drawn: calls for different names that counted them would
-// all wait for one key.
+// all wait for one key. Nothing is committed of which no client could be told.
 package records
 
 import (
@@ -15,6 +15,7 @@ import (
 	"strconv"
 	"strings"
 
+	"minimal-go/answers"
 	types "minimal-go/bindings/drivebay_backend_types"
 	state "minimal-go/bindings/drivebay_host_state"
 
@@ -56,8 +57,8 @@ func Fingerprint(parameters types.StringMap) string {
 	return strings.Join(pairs, ",")
 }
 
-// FindOrCreate returns the volume of this name, new if there is none.
-func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record, *types.Error) {
+// FindOrCreate returns the volume of this name, new if there is none: as told but for the id, which is drawn.
+func FindOrCreate(name string, parameters types.StringMap, told types.Volume) (Record, *types.Error) {
 	key := "volume/" + name
 	for range attempts {
 		found, failed := read(key)
@@ -67,10 +68,18 @@ func FindOrCreate(name string, parameters types.StringMap, bytes uint64) (Record
 		if found.IsSome() {
 			return parse(key, found.Some())
 		}
-		record := Record{VolumeID: drawID(), CapacityBytes: bytes, Parameters: Fingerprint(parameters)}
+		told.VolumeId = drawID()
+		if failed := answers.Check(told); failed != nil {
+			return Record{}, failed
+		}
+		record := Record{
+			VolumeID:      told.VolumeId,
+			CapacityBytes: told.CapacityBytes,
+			Parameters:    Fingerprint(parameters),
+		}
 		committed := store.Commit([]state.Change{
 			expect(key, wit.None[string]()),
-			put(key, fmt.Sprintf("%s %d %s", record.VolumeID, bytes, record.Parameters)),
+			put(key, fmt.Sprintf("%s %d %s", record.VolumeID, record.CapacityBytes, record.Parameters)),
 			put("id/"+record.VolumeID, name),
 		})
 		if committed.IsOk() {

@@ -3,6 +3,7 @@ package records
 import (
 	"bytes"
 	"maps"
+	"strings"
 	"testing"
 
 	types "minimal-go/bindings/drivebay_backend_types"
@@ -62,7 +63,7 @@ func conflict(key string) wit.Result[wit.Unit, state.Error] {
 
 func create(t *testing.T, name string) Record {
 	t.Helper()
-	record, failed := FindOrCreate(name, nil, 1<<30)
+	record, failed := FindOrCreate(name, nil, types.Volume{CapacityBytes: 1 << 30})
 	if failed != nil {
 		t.Fatal(failed.Message)
 	}
@@ -104,12 +105,24 @@ func TestACallThatLosesARaceDecidesAnew(t *testing.T) {
 	host.conflicts = attempts - 1
 	create(t, "a")
 	host.conflicts = 1000
-	_, failed := FindOrCreate("b", nil, 1<<30)
+	_, failed := FindOrCreate("b", nil, types.Volume{CapacityBytes: 1 << 30})
 	if failed == nil || failed.Code != types.ErrorCodeAborted {
 		t.Error("it went on against all others", failed)
 	}
 	if len(host.values) != 2 {
 		t.Errorf("a refused call left something: %v", host.values)
+	}
+}
+
+func TestNothingIsCommittedThatNoClientCanBeTold(t *testing.T) {
+	host := begin(t)
+	context := types.StringMap{{F0: "parameter.k", F1: strings.Repeat("v", 5_000)}}
+	_, failed := FindOrCreate("a", nil, types.Volume{CapacityBytes: 1 << 30, VolumeContext: context})
+	if failed == nil || failed.Code != types.ErrorCodeInternal {
+		t.Error("it was made", failed)
+	}
+	if len(host.values) != 0 {
+		t.Errorf("left: %v", host.values)
 	}
 }
 

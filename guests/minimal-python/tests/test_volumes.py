@@ -2,6 +2,7 @@
 
 import unittest
 
+import answers
 from app import DEFAULT_BYTES, Volumes
 from componentize_py_types import Err
 from wit_world.exports import volumes
@@ -70,6 +71,31 @@ class VolumesTest(unittest.TestCase):
         self.host.conflicts = 1000
         self.refused(types.ErrorCode.ABORTED, "busy", create, "b")
         self.assertEqual(len(self.host.values), 2)
+
+    def test_nothing_is_committed_that_no_client_can_be_told(self) -> None:
+        self.refused(types.ErrorCode.INTERNAL, None, create, "a", None, [("k", "v" * 5_000)])
+        self.refused(types.ErrorCode.INTERNAL, None, create, "a", 1 << 63)
+        self.assertEqual(self.host.values, {})
+
+
+class AnswersTest(unittest.TestCase):
+    def test_an_answer_that_the_host_would_refuse_is_found(self) -> None:
+        long = "v" * (4 << 10)
+        for words, volume_id, size, context in [
+            ("volume-id has 0 bytes", "", 1, []),
+            ("volume-id has 129 bytes", "i" * 129, 1, []),
+            ("control character", "a\nb", 1, []),
+            ("capacity-bytes is 9223372036", "v", 1 << 63, []),
+            ("has 4097 bytes", "v", 1, [("k", long)]),
+            ("the key 'k' twice", "v", 1, [("k", "1"), ("j", "1"), ("k", "2")]),
+            ("value at ''", "v", 1, [("", "1")]),
+            ("value at 'k'", "v", 1, [("k", "\0")]),
+        ]:
+            with self.subTest(words), self.assertRaises(Err) as refused:
+                answers.check(types.Volume(size, volume_id, context, None, []))
+            self.assertEqual(refused.exception.value.code, types.ErrorCode.INTERNAL)
+            self.assertIn(words, refused.exception.value.message)
+        answers.check(types.Volume((1 << 63) - 1, "i" * 128, [("k", long[1:])], None, []))
 
 
 if __name__ == "__main__":
