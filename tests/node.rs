@@ -14,7 +14,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 use tempfile::TempDir;
 use tonic::{Code, Response, Status};
 
-use crate::support::{Guest, Options, TestHost, expect, refused, requests};
+use crate::support::{Guest, Node, Options, Pool, TestHost, expect, refused, requests};
 
 /// A pool with a directory `a` to show, and a place to show it at. What is left there is unmounted.
 struct Site(TempDir);
@@ -270,4 +270,17 @@ async fn a_host_cannot_forge_the_ledger() {
     host.start_again().await;
     assert!(!site.is_mounted());
     host.stop().await;
+}
+
+/// A use that was written down first is taken back: nobody could unstage what is not there.
+#[tokio::test]
+async fn what_a_host_without_node_work_could_not_stage_can_be_deleted() {
+    let pool = Pool::plain();
+    let host = TestHost::start(Guest::LOCAL, Options::default().pool(&pool.path(), Node::Withheld)).await;
+    let mut client = host.controller().await;
+    let volume = client.create_volume(requests::create("v")).await.unwrap().into_inner().volume.unwrap().volume_id;
+    let request = NodeStageVolumeRequest { staging_target_path: pool.made("stage"), ..requests::stage(&volume) };
+    let status = refused(host.node().await.node_stage_volume(request).await);
+    expect(&status, Code::FailedPrecondition, "node work is not granted");
+    client.delete_volume(requests::delete(&volume)).await.unwrap();
 }

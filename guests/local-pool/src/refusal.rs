@@ -53,6 +53,14 @@ pub fn of_host(error: files::Error) -> Error {
     }
 }
 
+/// Undoing what this call began. Where the host does no node work for this backend, the call began nothing.
+pub fn of_undoing(undone: Result<(), files::Error>) -> Result<(), Error> {
+    match undone {
+        Err(error) if error.code == Host::NotGranted => Ok(()),
+        undone => undone.map_err(of_host),
+    }
+}
+
 /// As [`of_host`], where what the host cannot do is what the client asked for.
 pub fn of_host_for_good(error: files::Error) -> Error {
     match error.code {

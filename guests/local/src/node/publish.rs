@@ -101,7 +101,7 @@ impl Backend<'_> {
     }
 
     fn undo_publish(&self, section: Section, id: &str, path: &str, before: &UseRecord) {
-        let undone = self.host.unmount(id, path).map_err(refusal::of_host);
+        let undone = refusal::of_undoing(self.host.unmount(id, path));
         if let Err(error) = undone.and_then(|()| self.contents.end_use(section, id, before)) {
             self.host.warn("publish", &format!("volume {id} is not unpublished yet: {}", error.message));
         }

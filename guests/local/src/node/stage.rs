@@ -137,13 +137,8 @@ impl Backend<'_> {
     }
 
     fn undo_stage(&self, section: Section, id: &str, path: &str, before: &UseRecord) {
-        let undone = self
-            .host
-            .unmount(id, path)
-            .and_then(|()| self.host.detach_image(id))
-            .map_err(refusal::of_host)
-            .and_then(|()| self.contents.end_use(section, id, before));
-        if let Err(error) = undone {
+        let undone = self.host.unmount(id, path).and_then(|()| self.host.detach_image(id));
+        if let Err(error) = refusal::of_undoing(undone).and_then(|()| self.contents.end_use(section, id, before)) {
             self.host.warn("stage", &format!("volume {id} is not unstaged yet: {}", error.message));
         }
     }
