@@ -32,6 +32,18 @@ multi_node = "block"
 mount_group = "1234"
 "#;
 
+/// What it takes where nothing is mounted by several, or nothing at all.
+const PLAIN: &str = r#"
+deadline = "30s"
+patience = "30s"
+parallel = 4
+[groups]
+other_parameters = { max-volumes = "7" }
+limit = 3
+limit_parameters = { max-volumes = "3" }
+parameter = "group"
+"#;
+
 /// Without a second site nothing can be replicated; those rules run with two.
 const ONE_SITE: &str = "cannot = [\"EnableVolumeReplication\"]\n";
 
@@ -118,7 +130,36 @@ async fn secrets() -> Run {
     let options = options.setting("secret", "open-sesame").with_addons();
     let host = TestHost::start(Guest::LOCAL, options).await;
     let with = format!("{LOCAL}[secrets]\nall = {{ secret = \"open-sesame\" }}\n");
-    conform("secrets", &host, &with, &[("--only", "R-12,X-11..X-75,X-121..X-130".to_owned())]).await
+    // Nothing is promoted without a peer; what needs a replicated source runs with two sites.
+    conform("secrets", &host, &with, &[("--only", "R-12,G-01..G-25b,C-01..C-19,E-01..E-08,X-01..X-130".to_owned())])
+        .await
+}
+
+/// Volumes of another kind; `image` is that of all others.
+async fn kind(layout: &'static str, more: &str) -> Run {
+    let pool = Pool::plain();
+    let host = local(&pool, Options::default()).await;
+    conform(layout, &host, &format!("{ONE_SITE}{PLAIN}{more}"), &[]).await
+}
+
+/// A host without any capability, which does no node work: the controller's part.
+async fn unprivileged() -> Run {
+    let pool = Pool::plain();
+    let nothing = ["setpriv", "--bounding-set", "-all", "--inh-caps", "-all", "--"].map(str::to_owned).to_vec();
+    let options = Options::default().pool(&pool.path(), Node::Withheld).started_by(nothing).with_addons();
+    let host = TestHost::start(Guest::LOCAL, options).await;
+    let cannot = "cannot = [\"EnableVolumeReplication\", \"NodeStageVolume\", \"NodePublishVolume\"]\n";
+    conform("unprivileged", &host, &format!("{cannot}{PLAIN}"), &[]).await
+}
+
+/// The same in another language, where it is built.
+async fn sample(language: &'static str) -> Option<Run> {
+    let guest = Guest(language);
+    if !guest.is_built() {
+        return None;
+    }
+    let host = TestHost::start(guest, Options::default().with_addons()).await;
+    Some(conform(language, &host, "", &[]).await)
 }
 
 async fn two_nodes() -> Run {
@@ -192,7 +233,13 @@ async fn the_reference_backend_keeps_every_rule_in_every_layout() {
     }
     let (unified, split, secrets, nodes) = tokio::join!(unified(), split(), secrets(), two_nodes());
     let (sites, node_only, no_groups) = tokio::join!(two_sites(), node_only(), no_groups());
-    let runs = [unified, split, secrets, nodes, sites, node_only, no_groups, killed().await];
+    let directories = kind("directories", "[parameters]\nvolume = { kind = \"directory\" }\n");
+    let blocks = kind("blocks", "[capabilities]\naccess = \"block\"\nmulti_node = \"block\"\n");
+    let (directories, blocks, unprivileged, killed) = tokio::join!(directories, blocks, unprivileged(), killed());
+    let (go, python) = tokio::join!(sample("minimal-go"), sample("minimal-python"));
+    let mut runs = vec![unified, split, secrets, nodes, sites, node_only, no_groups];
+    runs.extend([directories, blocks, unprivileged, killed]);
+    runs.extend(go.into_iter().chain(python));
     let faults: Vec<_> = runs.iter().flat_map(Run::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let judged: BTreeSet<_> = runs.iter().flat_map(|run| run.with_result("pass")).collect();
