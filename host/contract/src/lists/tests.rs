@@ -77,7 +77,7 @@ fn what_cannot_be_done_without_is_left_out() {
         left.into_iter().map(|it| it.snapshot.unwrap()).map(|it| (it.snapshot_id, it.size_bytes)).collect();
     assert_eq!(left, [("s-2".to_owned(), 0), ("s-3".to_owned(), 1)]);
     assert_eq!(flaws.iter().map(|flaw| flaw.is_told).collect::<Vec<_>>(), [false, true]);
-    assert_eq!(flaws[0].bad.field, "entries[0].creation-time");
+    assert_eq!(flaws[0].bad.field, "entries[0].creation-time.seconds");
 }
 
 #[test]
