@@ -1,8 +1,8 @@
 //! The secrets of calls, and their removal from whatever a guest says. Owns the values for as long as somebody may
 //! say them; never prints them.
 //!
-//! A value is found as it is, in hexadecimal digits, in base64 wherever it stands in what was encoded, and
-//! percent-encoded, in any case of ASCII letters. Halves of it and other ways to write it are not: a backend that wants to tell
+//! A value is found as it is, in hexadecimal digits, in base64 wherever it stands in what was encoded,
+//! percent-encoded, and quoted with backslashes, in any case of ASCII letters. Halves of it and other ways to write it are not: a backend that wants to tell
 //! a secret can.
 
 mod forms;
@@ -112,8 +112,7 @@ impl Secrets {
         if self.short().iter().any(|short| text.contains(short.as_str())) {
             return None;
         }
-        let views: Vec<_> =
-            std::iter::once(View::plain(text.as_bytes())).chain(View::decoded(text.as_bytes())).collect();
+        let views = View::all(text.as_bytes());
         let end = if is_cut { self.end(text, &views) } else { text.len() };
         Some(without(text, end, self.spans(&views)))
     }
@@ -214,6 +213,25 @@ mod tests {
             let said = s.mask(header.trim_end_matches('=')).unwrap();
             assert!(said.ends_with("***") && said.len() <= 3 + 7, "{header}: {said}");
         }
+    }
+
+    #[test]
+    fn a_quoted_secret_is_masked() {
+        let s = secrets(&["pa\"ss\\wörd<\n>1"]);
+        let all =
+            [r#"pa\"ss\\wörd<\n>1"#, r#"pa\"ss\\w\u00f6rd\u003c\n\u003e1"#, r"pa\u0022ss\u005cw\u{f6}rd<\x0a>1"];
+        for written in all {
+            assert_eq!(
+                s.mask(&format!("{{\"password\":\"{written}\"}}")).unwrap(),
+                "{\"password\":\"***\"}",
+                "{written}"
+            );
+            for cut in 1..written.len() {
+                let Some(text) = written.get(..cut) else { continue };
+                assert_eq!(s.mask_beginning(&format!("a {text}")).unwrap(), "a ", "{text}");
+            }
+        }
+        assert_eq!(s.mask(r"C:\users\name\u12").unwrap(), r"C:\users\name\u12");
     }
 
     #[test]

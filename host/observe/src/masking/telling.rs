@@ -29,7 +29,7 @@ impl Secrets {
             return false;
         }
         // Nearly always nothing is found, in one pass for all values.
-        let views = views(answer);
+        let views = View::all(answer);
         if self.own.as_ref().is_none_or(|set| count(&set.search().masked, &views) == 0) {
             return false;
         }
@@ -55,7 +55,7 @@ fn is_told(value: &str, values: &[String], (answer, request): (&[u8], &[u8])) ->
         let mut patterns = Vec::new();
         forms(value, &mut patterns);
         let index = Index::new(patterns);
-        let count = |bytes: &[u8]| count(&index, &views(bytes));
+        let count = |bytes: &[u8]| count(&index, &View::all(bytes));
         (count(answer), count(request), values.iter().map(|value| count(value.as_bytes())).sum())
     };
     told > 0 && said <= hidden
@@ -66,10 +66,6 @@ fn whole(value: &str, message: &[u8]) -> usize {
     let length = u8::try_from(value.len()).unwrap_or(u8::MAX);
     let text = [&[length], value.as_bytes()].concat();
     message.windows(text.len()).filter(|window| *window == text).count()
-}
-
-fn views(bytes: &[u8]) -> Vec<View> {
-    std::iter::once(View::plain(bytes)).chain(View::decoded(bytes)).collect()
 }
 
 /// In how many places something is found, in whichever view.
@@ -107,6 +103,7 @@ mod tests {
             "vol-HUNTER2!x-1",
             "68756e7465723221 78".replace(' ', "").as_str(),
             "%68unter2%21x",
+            r"hunter2\u0021x",
             "bTpodW50ZXIyIXg",
         ] {
             assert!(are_told(&["hunter2!x"], &["a", told], &[]), "{told}");
