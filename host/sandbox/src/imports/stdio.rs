@@ -10,14 +10,16 @@ use async_trait::async_trait;
 use bytes::Bytes;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
-use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
+use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 
+use super::filesystem::streams;
 use crate::context::CallContext;
 use crate::surroundings::Surroundings;
 use drivebay_observe::Level;
 use drivebay_observe::guest_log::{LINE, Origin};
 
-/// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted.
+/// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted. More is
+/// a trap, as WASI has it.
 const ONE_WRITE: usize = 4096;
 
 /// The call that an instance works for now; it changes when the instance is reused.
@@ -118,6 +120,10 @@ impl Pollable for LogStream {
 
 impl OutputStream for LogStream {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
+        if bytes.len() > ONE_WRITE {
+            // Millions of lines would be looked at while nobody else of this thread is served.
+            return Err(StreamError::Trap(wasmtime::Error::msg(streams::TOO_MUCH)));
+        }
         self.take(&bytes);
         Ok(())
     }

@@ -6,7 +6,7 @@
 
 mod descriptor;
 mod held;
-mod streams;
+pub(super) mod streams;
 #[cfg(test)]
 mod tests;
 mod translate;

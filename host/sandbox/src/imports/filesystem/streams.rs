@@ -114,14 +114,16 @@ pub(super) enum Start {
     End,
 }
 
-/// Writes a file.
+/// What is said of a write that is longer than `check-write` allowed.
+pub(in crate::imports) const TOO_MUCH: &str = "more was written than check-write allowed";
+
+/// Writes a file, on a lane alone: what a guest hands over is written before the guest goes on, so that the host keeps
+/// none of it, however many streams there are.
 #[derive(Debug)]
 pub(super) struct Writer {
     file: Arc<File>,
     start: Start,
     waiting: Waiting,
-    /// Taken, and not written yet: writing may wait.
-    pending: Option<Bytes>,
     state: State,
 }
 
@@ -134,15 +136,12 @@ enum State {
 
 impl Writer {
     pub(super) const fn new(file: Arc<File>, start: Start, waiting: Waiting) -> Self {
-        Self { file, start, waiting, pending: None, state: State::Open }
+        Self { file, start, waiting, state: State::Open }
     }
 
-    /// Writes what was taken; it is on a lane.
-    fn write_pending(&mut self) {
-        let Some(bytes) = self.pending.take() else { return };
-        if let Err(trouble) = Meter::apart(|| self.write_all(bytes)) {
-            self.state = State::Failed(trouble);
-        }
+    /// How much may be written at once. Nothing where nobody may wait: the stream is ready on the lane.
+    fn room() -> usize {
+        if lane::is_here() { CHUNK } else { 0 }
     }
 
     fn write_all(&mut self, mut bytes: Bytes) -> Done<()> {
@@ -182,12 +181,8 @@ impl Writer {
 #[async_trait::async_trait]
 impl Pollable for Writer {
     async fn ready(&mut self) {
-        if self.pending.is_none() {
-            return;
-        }
-        match self.waiting.ready().await {
-            Ok(()) => self.write_pending(),
-            Err(_) => self.state = State::Closed,
+        if !lane::is_here() && self.waiting.ready().await.is_err() {
+            self.state = State::Closed;
         }
     }
 }
@@ -196,13 +191,13 @@ impl Pollable for Writer {
 impl OutputStream for Writer {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
         self.check()?;
-        if self.pending.is_some() || bytes.len() > CHUNK {
-            let words = "more was written than check-write allowed";
-            return Err(StreamError::Trap(wasmtime::Error::msg(words)));
+        if bytes.len() > Self::room() {
+            return Err(StreamError::Trap(wasmtime::Error::msg(TOO_MUCH)));
         }
-        self.pending = Some(bytes);
-        if lane::is_here() {
-            self.write_pending();
+        if !bytes.is_empty()
+            && let Err(trouble) = Meter::apart(|| self.write_all(bytes))
+        {
+            self.state = State::Failed(trouble);
         }
         Ok(())
     }
@@ -213,12 +208,7 @@ impl OutputStream for Writer {
 
     fn check_write(&mut self) -> StreamResult<usize> {
         self.check()?;
-        Ok(if self.pending.is_none() { CHUNK } else { 0 })
-    }
-
-    /// The stream is dropped: what was taken is written.
-    async fn cancel(&mut self) {
-        self.ready().await;
+        Ok(Self::room())
     }
 }
 
