@@ -95,6 +95,10 @@ pub struct Mandate {
     pub backends: PermissionsByName,
     /// The operator's configuration; none: it stood on a command line and stays as it is.
     pub file: Option<PathBuf>,
+    /// Whether one backend may have every place there is for node work: only in a host that is attacked to show what the
+    /// shares are for.
+    #[serde(default)]
+    pub unshared: bool,
 }
 
 /// Finds the permissions in the text of a configuration that is called `name`; an error says what is wrong with it.

@@ -28,6 +28,8 @@ pub enum Defence {
     Cursors,
     /// A guest gets few random bytes at once.
     RandomBytes,
+    /// A backend has a few of the helper's places at most.
+    Shares,
 }
 
 static MISSING: OnceLock<Defence> = OnceLock::new();

@@ -3,12 +3,14 @@
 
 use drivebay_backend::permissions;
 use drivebay_node::{Mandate, PermissionsByName};
+use drivebay_observe::drill::{self, Defence};
 use drivebay_policy::Config;
 
 /// What the process for node work is told at the start.
 pub(super) fn mandate(config: &Config) -> Mandate {
     let (state_dir, targets) = (config.host.state.clone(), config.host.targets.clone());
-    Mandate { state_dir, targets, backends: of(config), file: config.file.clone() }
+    let unshared = !drill::stands(Defence::Shares);
+    Mandate { state_dir, targets, backends: of(config), file: config.file.clone(), unshared }
 }
 
 /// Finds the permissions in the text of a configuration.

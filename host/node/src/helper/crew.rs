@@ -5,7 +5,9 @@
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
+use std::time::Duration;
 
+use super::limits::Shares;
 use super::said;
 use super::schedule::Schedule;
 use super::turns::{Turn, Turns, VolumeKey};
@@ -57,8 +59,9 @@ impl Schedules {
 }
 
 impl Crew {
-    pub(super) fn new(turns: Turns) -> Self {
-        let schedules = Mutex::new(Schedules { work: Schedule::default(), servers: Schedule::for_servers() });
+    pub(super) fn new(turns: Turns, shares: Shares) -> Self {
+        let work = Schedule::for_work(shares.at_once);
+        let schedules = Mutex::new(Schedules { work, servers: Schedule::for_servers() });
         Self(Arc::new(Shared { schedules, turns, ended: Condvar::new() }))
     }
 
@@ -122,14 +125,15 @@ impl Crew {
         self.0.ended.notify_all();
     }
 
-    /// Forgets what waits, and waits for what runs.
-    pub(super) fn finish(&self) {
+    /// Forgets what waits, and waits for what runs, but no longer than this; whether all of it has ended.
+    pub(super) fn finish(&self, within: Duration) -> bool {
         let mut schedules = self.lock();
         schedules.work.clear();
         schedules.servers.clear();
         let busy = |schedules: &mut Schedules| !schedules.work.is_idle() || !schedules.servers.is_idle();
-        let ended = self.0.ended.wait_while(schedules, busy);
-        drop(ended.unwrap_or_else(PoisonError::into_inner));
+        let ended = self.0.ended.wait_timeout_while(schedules, within, busy);
+        let (_schedules, outcome) = ended.unwrap_or_else(PoisonError::into_inner);
+        !outcome.timed_out()
     }
 
     fn lock(&self) -> MutexGuard<'_, Schedules> {

@@ -11,6 +11,7 @@ use super::grants::Grants;
 use super::heavy::{self, Heavy};
 use super::holds::Holds;
 use super::ledger::{Entry, FileId, Ledger, Record, Stage};
+use super::limits::Shares;
 use super::permits::Permits;
 use super::proofs::Proofs;
 use super::protocols::aside;
@@ -31,6 +32,7 @@ pub(super) struct Engine {
     pub(super) turns: Turns,
     pub(super) holds: Holds,
     pub(super) heavy: Heavy,
+    pub(super) shares: Shares,
     pub(super) proofs: Proofs,
     /// Where shares are mounted before anybody sees them.
     pub(super) aside: PathBuf,
@@ -46,6 +48,7 @@ impl Engine {
         let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id")
             .map_err(|error| NodeError::io("reading the machine's boot id", &error))?;
         let (book, vanished) = Book::open(&ledger_directory::prepare(&mandate.state_dir)?, boot_id.trim())?;
+        let shares = if mandate.unshared { Shares::NONE } else { Shares::default() };
         Ok(Self {
             first_own_id: book.next_id(),
             book: Mutex::new(book),
@@ -54,7 +57,8 @@ impl Engine {
             permits: Permits::new(mandate, read)?,
             turns: Turns::default(),
             holds: Holds::default(),
-            heavy: Heavy::default(),
+            heavy: Heavy::new(shares.heavy),
+            shares,
             proofs: Proofs::default(),
             vanished: Mutex::new(vanished),
         })

@@ -6,11 +6,11 @@
 use std::collections::HashMap;
 use std::sync::{Condvar, Mutex, PoisonError};
 
-use super::limits::HEAVY_OF_ONE;
-
 /// The places of all backends.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Heavy {
+    /// Of one backend.
+    most: usize,
     taken: Mutex<HashMap<String, usize>>,
     freed: Condvar,
 }
@@ -23,11 +23,15 @@ pub(super) struct Place<'a> {
 }
 
 impl Heavy {
+    /// Nothing taken; a backend may have `most`.
+    pub(super) fn new(most: usize) -> Self {
+        Self { most, taken: Mutex::default(), freed: Condvar::new() }
+    }
+
     /// Waits for a place of this backend.
     pub(super) fn take(&self, backend: &str) -> Place<'_> {
         let taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_full =
-            |taken: &mut HashMap<String, usize>| taken.get(backend).is_some_and(|taken| *taken >= HEAVY_OF_ONE);
+        let is_full = |taken: &mut HashMap<String, usize>| taken.get(backend).is_some_and(|taken| *taken >= self.most);
         let mut taken = self.freed.wait_while(taken, is_full).unwrap_or_else(PoisonError::into_inner);
         *taken.entry(backend.to_owned()).or_default() += 1;
         drop(taken);
@@ -57,7 +61,7 @@ mod tests {
 
     #[test]
     fn a_backend_has_two_places_and_another_one_its_own() {
-        let heavy = Heavy::default();
+        let heavy = Heavy::new(2);
         let (first, second) = (heavy.take("a"), heavy.take("a"));
         let _other = heavy.take("b");
         thread::scope(|scope| {

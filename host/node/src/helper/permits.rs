@@ -44,7 +44,7 @@ impl Permit {
 impl Permits {
     /// The permissions of the mandate. `read` is how a configuration is understood.
     pub(super) fn new(mandate: Mandate, read: ReadPermissions) -> Result<Self, NodeError> {
-        let Mandate { state_dir, targets: _, backends, file } = mandate;
+        let Mandate { state_dir, targets: _, backends, file, unshared: _ } = mandate;
         let permits = backends.into_iter().map(|(name, permissions)| Ok((name, Permit::new(permissions, None)?)));
         let table = permits.collect::<Result<HashMap<_, _>, NodeError>>()?;
         Ok(Self { file, state_dir, read, table: Mutex::new(table) })

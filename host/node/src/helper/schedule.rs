@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, HashSet, VecDeque};
 use std::ops::Bound;
 
-use super::limits::{AT_ONCE, AT_ONCE_OF_ONE, SERVERS_AT_ONCE, SERVERS_AT_ONCE_OF_ONE, WAITING_OF_ONE};
+use super::limits::{AT_ONCE, SERVERS_AT_ONCE, SERVERS_AT_ONCE_OF_ONE, WAITING_OF_ONE};
 use super::turns::VolumeKey;
 
 /// What waits and what runs.
@@ -27,13 +27,12 @@ struct Queue<J> {
     running: usize,
 }
 
-impl<J> Default for Schedule<J> {
-    fn default() -> Self {
-        Self::with((AT_ONCE, AT_ONCE_OF_ONE))
-    }
-}
-
 impl<J> Schedule<J> {
+    /// One for jobs that work, of which a backend may have `of_one` at once.
+    pub(crate) fn for_work(of_one: usize) -> Self {
+        Self::with((AT_ONCE, of_one))
+    }
+
     /// One for jobs that wait for servers.
     pub(crate) fn for_servers() -> Self {
         Self::with((SERVERS_AT_ONCE, SERVERS_AT_ONCE_OF_ONE))
@@ -142,6 +141,7 @@ impl<J> Queue<J> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::helper::limits::AT_ONCE_OF_ONE;
 
     fn key(volume: &str) -> VolumeKey {
         VolumeKey::new("b", volume)
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn what_waits_for_its_volume_holds_no_slot() {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::for_work(AT_ONCE_OF_ONE);
         for _ in 0..WAITING_OF_ONE {
             schedule.push("a", Some(key("v")), "v").unwrap();
         }
@@ -178,7 +178,7 @@ mod tests {
     #[test]
     fn slots_go_round_between_backends_and_one_has_a_share_at_most() {
         let backends: Vec<_> = (0..=AT_ONCE / AT_ONCE_OF_ONE).map(|n| format!("b{n:02}")).collect();
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::for_work(AT_ONCE_OF_ONE);
         for backend in &backends {
             for _ in 0..40 {
                 schedule.push(backend, None, backend.as_str()).unwrap();
@@ -192,7 +192,7 @@ mod tests {
         for backend in &first {
             schedule.ended(backend);
         }
-        let mut alone = Schedule::default();
+        let mut alone = Schedule::for_work(AT_ONCE_OF_ONE);
         for _ in 0..40 {
             alone.push("a", None, "a").unwrap();
         }
@@ -209,7 +209,7 @@ mod tests {
 
     #[test]
     fn requests_on_one_volume_keep_their_order() {
-        let mut schedule = Schedule::default();
+        let mut schedule = Schedule::for_work(AT_ONCE_OF_ONE);
         for (volume, job) in [("v", "v1"), ("v", "v2"), ("w", "w1"), ("v", "v3")] {
             schedule.push("a", Some(key(volume)), job).unwrap();
         }

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use super::crew::{Crew, Started};
 use super::dispatch;
 use super::engine::Engine;
-use super::limits::WAITING_OF_ONE;
+use super::limits::{GRACE, WAITING_OF_ONE};
 use super::ops::freeze;
 use super::system::programs;
 use crate::error::{ErrorCode, NodeError};
@@ -46,7 +46,7 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
         }
     };
     let replies = Arc::new(Mutex::new(socket.try_clone().map_err(unreadable)?));
-    let crew = Crew::new(engine.turns.clone());
+    let crew = Crew::new(engine.turns.clone(), engine.shares);
     let ended = loop {
         match frames::receive::<Numbered>(&*socket) {
             Ok(Some(numbered)) => start(&engine, &crew, &replies, numbered),
@@ -57,7 +57,10 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
     programs::wait_for_no_server();
     // What runs may wait for a frozen file system, and a freeze may be among what runs.
     freeze::thaw_all(&engine);
-    crew.finish();
+    while !crew.finish(GRACE) {
+        // The next helper waits for this one's end, and with it all backends.
+        programs::wait_for_nothing();
+    }
     freeze::thaw_all(&engine);
     ended
 }

@@ -92,7 +92,8 @@ impl Site {
         let (backends, targets) = make(directory.path());
         let file = directory.path().join("configuration");
         fs::write(&file, serde_json::to_string(&backends).unwrap()).unwrap();
-        let mandate = Mandate { state_dir: directory.path().join("state"), targets, backends, file: Some(file) };
+        let mandate =
+            Mandate { state_dir: directory.path().join("state"), targets, backends, file: Some(file), unshared: false };
         let node = Node::start(launch(mandate.clone())).unwrap();
         let site = Self { node, mandate, directory };
         wait(site.node.recover()).unwrap();

@@ -17,6 +17,7 @@ mod devices;
 mod free_hosts;
 mod freezing;
 mod growing;
+mod hanging;
 mod harness;
 mod journal;
 mod model;

@@ -78,7 +78,7 @@ fn requests_that_wait_delay_no_other_backend() {
     site.assert_clean();
 }
 
-fn wait_with_time<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn wait_with_time<T>(future: impl Future<Output = T>) -> T {
     tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap().block_on(future)
 }
 

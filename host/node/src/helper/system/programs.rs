@@ -119,8 +119,8 @@ struct How<'a> {
 }
 
 impl How<'_> {
-    const fn within(limit: Duration, rights: Rights) -> Self {
-        Self { limit, rights, cue: None, input: None, covered: None }
+    fn within(limit: Duration, rights: Rights) -> Self {
+        Self { limit, rights, cue: NOTHING.as_ref(), input: None, covered: None }
     }
 }
 
@@ -142,7 +142,7 @@ pub(crate) fn run_within(
     limit: Duration,
     rights: Rights,
 ) -> Result<Outcome, NodeError> {
-    wait_for(program, arguments, How { cue: NO_SERVER.as_ref(), ..How::within(limit, rights) })
+    execute(program, arguments, How { cue: NO_SERVER.as_ref(), ..How::within(limit, rights) })
 }
 
 /// As [`run_within`] with all rights, for a program that sees a file system in memory in some places.
@@ -153,7 +153,7 @@ pub(crate) fn run_covered(
     covered: Covered,
 ) -> Result<Outcome, NodeError> {
     let how = How { cue: NO_SERVER.as_ref(), covered: Some(covered), ..How::within(limit, Rights::Ours) };
-    wait_for(program, arguments, how)
+    execute(program, arguments, how)
 }
 
 /// The same with a directory that the program knows as [`HERE`], and whatever rights the helper has.
@@ -164,25 +164,25 @@ pub(crate) fn run_in(
     limit: Duration,
 ) -> Result<Outcome, NodeError> {
     let how = How { cue: NO_SERVER.as_ref(), input: Some(directory), ..How::within(limit, Rights::Ours) };
-    wait_for(program, arguments, how)
+    execute(program, arguments, how)
 }
 
 /// What a program calls the directory of [`run_in`]: its standard input.
 pub(crate) const HERE: &str = "/proc/self/fd/0";
-
-fn wait_for(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, NodeError> {
-    if how.cue.is_some_and(Cue::is_given) {
-        return Err(NodeError::new(ErrorCode::Limit, format!("the host has ended, so {program} is not run any more")));
-    }
-    execute(program, arguments, how)
-}
 
 /// From now on no program is waited for that may wait for a server: the next helper waits for this one's end.
 pub(crate) fn wait_for_no_server() {
     NO_SERVER.iter().for_each(Cue::give);
 }
 
+/// From now on no program is waited for at all. One that is killed leaves what it was at as a crash of the machine would:
+/// it is checked before the next mount.
+pub(crate) fn wait_for_nothing() {
+    NOTHING.iter().for_each(Cue::give);
+}
+
 static NO_SERVER: LazyLock<Option<Cue>> = LazyLock::new(Cue::new);
+static NOTHING: LazyLock<Option<Cue>> = LazyLock::new(Cue::new);
 
 /// Given once, and seen by all who wait from then on.
 #[derive(Debug)]
@@ -206,6 +206,9 @@ impl Cue {
 
 fn execute(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, NodeError> {
     let How { limit, rights, cue, input, covered } = how;
+    if cue.is_some_and(Cue::is_given) {
+        return Err(NodeError::new(ErrorCode::Limit, format!("the host has ended, so {program} is not run any more")));
+    }
     let failed = |error: std::io::Error| NodeError::io(format!("running {program}"), &error);
     let (path, search) = locate(program)?;
     let (reader, writer) = std::io::pipe().map_err(failed)?;
