@@ -1,13 +1,18 @@
 //! The vendor's commands, by the program alone. That projects build in every language is `.ci/vendor`'s; here `dev` serves
 //! components that are built already, so no toolchain is waited for.
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Instant;
 
 use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
 use drivebay_proto::pb::csi::v1::identity_client::IdentityClient;
-use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, GetPluginInfoRequest};
+use drivebay_proto::pb::csi::v1::node_client::NodeClient;
+use drivebay_proto::pb::csi::v1::{
+    CreateVolumeRequest, GetPluginInfoRequest, NodePublishVolumeRequest, NodeUnpublishVolumeRequest,
+};
+use rustix::mount::{UnmountFlags, unmount};
 use rustix::process::{Pid, Signal, kill_process};
 use tokio::io::{AsyncBufReadExt as _, BufReader, Lines};
 use tokio::process::{Child, ChildStdout, Command};
@@ -127,6 +132,16 @@ impl Dev {
         }
     }
 
+    /// The last that it says.
+    async fn interrupted(&mut self) -> String {
+        self.interrupt().await;
+        let mut said = String::new();
+        while let Ok(Some(line)) = self.said.next_line().await {
+            said = format!("{said}{line}\n");
+        }
+        said
+    }
+
     async fn interrupt(&mut self) {
         let pid = Pid::from_raw(i32::try_from(self.child.id().unwrap()).unwrap()).unwrap();
         kill_process(pid, Signal::INT).unwrap();
@@ -176,6 +191,61 @@ async fn a_change_is_built_and_swapped_in_and_a_broken_one_leaves_what_serves() 
     dev.says("does not begin as a WebAssembly file").await;
     assert_eq!(serves().await, version(1));
     dev.interrupt().await;
+}
+
+/// Unmounts what a failed test leaves.
+struct Mounted(PathBuf);
+
+impl Mounted {
+    fn is_there(&self) -> bool {
+        let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap();
+        mounts.lines().any(|line| line.split(' ').nth(1) == self.0.to_str())
+    }
+}
+
+impl Drop for Mounted {
+    fn drop(&mut self) {
+        while self.is_there() && unmount(&self.0, UnmountFlags::DETACH).is_ok() {}
+    }
+}
+
+/// The ledger in the state says whose a mount is: without it the next run could not take it away.
+#[tokio::test]
+async fn the_state_stays_for_as_long_as_something_is_mounted() {
+    if !rustix::process::geteuid().is_root() {
+        let _ = writeln!(std::io::stderr(), "skipped: needs root");
+        return;
+    }
+    let project = Project::with(&std::fs::read(Guest("first").path()).unwrap());
+    let place = project.directory.path().canonicalize().unwrap();
+    std::fs::create_dir_all(place.join("data/a")).unwrap();
+    let plan = format!(
+        "component = 'built.wasm'\nbuild = ['cp source.wasm built.wasm']\nwatch = ['source.wasm']\n\
+         [host]\ntargets = ['{0}/pods']\n[backend.grants]\nnode = true\n\
+         directories = [{{ host = '{0}/data', guest = '/data', write = true }}]\n",
+        place.display()
+    );
+    std::fs::write(place.join("dev.toml"), plan).unwrap();
+    std::fs::create_dir(place.join("pods")).unwrap();
+    let target = Mounted(place.join("pods/a"));
+    let target_path = target.0.to_str().unwrap().to_owned();
+    let mut dev = Dev::start(&project);
+    dev.says("serving: unix://").await;
+    let publish = NodePublishVolumeRequest { target_path: target_path.clone(), ..requests::publish("a") };
+    let publish = NodePublishVolumeRequest { staging_target_path: String::new(), ..publish };
+    NodeClient::new(project.connect().await).node_publish_volume(publish).await.unwrap();
+    assert!(target.is_there());
+    let still = dev.interrupted().await;
+    assert!(still.contains("still mounted") && still.contains(&target_path), "{still}");
+    assert!(target.is_there() && project.place().join("state").is_dir());
+
+    let mut dev = Dev::start(&project);
+    dev.says("serving: unix://").await;
+    let unpublish = NodeUnpublishVolumeRequest { target_path, ..requests::unpublish("a") };
+    NodeClient::new(project.connect().await).node_unpublish_volume(unpublish).await.unwrap();
+    assert!(!target.is_there());
+    dev.interrupt().await;
+    assert!(!project.place().exists(), "nothing is left of it");
 }
 
 #[tokio::test]
