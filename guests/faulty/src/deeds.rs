@@ -11,7 +11,7 @@ use drivebay_sdk::{Error, Result, log};
 
 use crate::endless::for_a_while;
 use crate::paths::{self, got};
-use crate::{floods, labour, network};
+use crate::{by_hand, floods, labour, network};
 
 const MIB: usize = 1 << 20;
 
@@ -56,6 +56,10 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "writes" => return for_a_while(write),
         "names" => return paths::names(number),
         "files" => return paths::files(number),
+        "far-file" => return paths::far_file(number),
+        "tricks" => return paths::tricks(),
+        "polls" => by_hand::polls(number),
+        "one-write" => by_hand::one_write(number),
         "streams" => return paths::streams(number),
         "cross" => return cross(),
         "log" => (0..number).for_each(|line| log::info("flood", format!("{line} {}", "x".repeat(1_000)))),
@@ -89,9 +93,12 @@ pub(crate) fn perform(deed: &str, secrets: &StringMap) -> Result<()> {
         "follow" => return network::follow(rest),
         "flood" => return network::flood(rest),
         "again" => return network::again(rest),
+        "smuggle" => return network::smuggle(),
+        "spellings" => return network::spellings(),
         "refused" => network::refused(number),
         "secrets" => return leak(secrets),
         "secrets-coded" => in_digits(secrets),
+        "secrets-escaped" => escaped(secrets),
         "secrets-trap" => panic!("with {}", told(secrets)),
         _ => {}
     }
@@ -203,6 +210,12 @@ fn leak(secrets: &StringMap) -> Result<()> {
 fn in_digits(secrets: &StringMap) {
     let digits: Vec<_> = told(secrets).bytes().map(|byte| format!("{byte:02x}")).collect();
     log::info("coded", digits.concat());
+}
+
+/// As texts are written in JSON by those who escape all that is not theirs.
+fn escaped(secrets: &StringMap) {
+    let letters: Vec<_> = told(secrets).chars().map(|letter| format!("\\u{:04x}", u32::from(letter))).collect();
+    log::info("escaped", letters.concat());
 }
 
 fn told(secrets: &StringMap) -> String {

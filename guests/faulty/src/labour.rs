@@ -51,6 +51,10 @@ impl Work<'_> {
                 mounts::attach_image(self.volume, rest, Access::ReadWrite)?;
                 kept(rest, mounts::publish_device(self.volume, self.target, Access::ReadOnly))?;
             }
+            "renew" => {
+                mounts::attach_image(self.volume, &format!("{rest}/{}.img", self.volume), Access::ReadWrite)?;
+                mounts::renew_uuid(self.volume, "ext4")?;
+            }
             "share" => {
                 let (server, export) = rest.split_once(' ').unwrap_or((rest, "/"));
                 kept(rest, attach::nfs(server, export).mount(self.volume, self.target, &[], Access::ReadOnly))?;

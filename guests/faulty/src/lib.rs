@@ -1,6 +1,7 @@
 //! A hostile backend. One component for all attacks, so that it is compiled once: its settings say which deed is
 //! done where. It must not decide whether it was contained; its host shows that.
 
+mod by_hand;
 mod deeds;
 mod endless;
 mod floods;

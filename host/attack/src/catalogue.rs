@@ -5,10 +5,11 @@
 use tonic::Code;
 
 use super::model::{Act, Attack, Guest, Module, Sign};
-use super::place::{SECRET, SECRET_IN_DIGITS};
+use super::place::{SECRET, SECRET_ESCAPED, SECRET_IN_DIGITS};
 
 use Act::{
-    Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, Later, List, Nothing, Publish, Race, Series, Snapshot,
+    Blocks, Create, Crowd, Delete, Fetch, Flock, Freeze, Get, Later, List, Nothing, Publish, Race, Renew, Series,
+    Snapshot,
 };
 use Code::{DeadlineExceeded, Internal, PermissionDenied, ResourceExhausted, Unavailable};
 use Guest::{Does, Starts};
@@ -177,16 +178,22 @@ attacks! {
         Does("create", "stdout 2000") => Create, Short(200_000);
     "blank" "20,000 log lines of a byte or none" "log-rate"
         Does("create", "blank 10000") => Create, Short(200_000);
+    "one-write" "3 MiB of lines on standard output, in one call of the host" "permit"
+        Does("create", "one-write 3") => Create, Fails(Unavailable, CRASHED);
     "http-record" "5,000 refused HTTP requests, each to be written down" "log-rate"
         Does("create", "refused 5000") => Create, Short(200_000);
     "complain" "1,000 background steps that fail, each with a megabyte of words" "log-rate"
         Does("step", "complain") => Later, Short(200_000);
+    "far-file" "a file made larger than the system allows" "file-size"
+        Does("create", "far-file 1024") => Create, KeptIn;
     "forge" "a forged log line and terminal escapes" "lines"
         Does("create", "forge") => Create, Silent(FORGED);
     "secrets" "the call's secrets on every channel" "masking"
         Does("create", "secrets") => Create, Silent(SECRET);
     "secrets-coded" "the call's secrets in hexadecimal digits" "masking"
         Does("create", "secrets-coded") => Create, Silent(SECRET_IN_DIGITS);
+    "secrets-escaped" "the call's secrets as texts in JSON, each letter escaped" "masking"
+        Does("create", "secrets-escaped") => Create, Silent(SECRET_ESCAPED);
     "secrets-answer" "the call's secrets in its answer" "masking"
         Does("create", "secrets-answer") => Create, Fails(Unavailable, "holds a secret of the request");
     "state" "6 MiB of state" "state"
@@ -205,6 +212,8 @@ attacks! {
         Does("create", "handles timers") => Create, Fails(Unavailable, "more handles");
     "handles-headers" "100,000 sets of headers" "handles"
         Does("create", "handles headers") => Create, Fails(Unavailable, "more handles");
+    "handles-polled" "one timer, named 20,000 times in a list of what is waited for" "handles"
+        Does("create", "polls 20000") => Create, Fails(Unavailable, "more handles");
     "handles-buckets" "100,000 buckets of the state" "handles"
         Does("create", "handles buckets") => Create, Fails(Unavailable, "more handles");
     "jobs" "a job of the host after the other, none waited for" "jobs"
@@ -219,6 +228,8 @@ attacks! {
         Does("create", "write /data/../taken") => Create, KeptIn;
     "rename-outside" "a file moved out of the grant" "grants"
         Does("create", "rename /data/../taken") => Create, KeptIn;
+    "tricks" "paths out of the grant in two dozen spellings, through links, chains and renames" "grants"
+        Does("create", "tricks") => Create, KeptIn;
     "hard-link" "a hard link to a file beside the grant" "grants"
         Does("create", "hard-link /data/../secret") => Create, KeptIn;
     "link" "a link that leads out of the grant" "grants"
@@ -247,6 +258,8 @@ attacks! {
         Does("publish", "device-for invented /data/image") => Publish, KeptIn;
     "devices" "a loop device more than allowed, for a raw volume that is shown for reading" "node-devices"
         Does("publish", "devices /data/image") => Publish, KeptIn;
+    "renew" "new UUIDs for 72 large images at once" "shares"
+        Does("publish", "renew /data/huge") => Renew, KeptIn;
     "share" "an export of a server that nobody granted, mounted" "mounts"
         Does("publish", "share 127.0.0.1 /") => Publish, KeptIn;
     "unmount-other" "the end of another backend's mount" "mounts"
@@ -287,6 +300,10 @@ attacks! {
         Does("create", "flood 100 GET http://array.test/") => Fetch, Arrive(16);
     "http-number" "an address written as a number" "form"
         Does("create", "fetch GET http://2130706433/") => Fetch, Unheard;
+    "http-spellings" "this machine's address and a granted name in 22 spellings" "network"
+        Does("create", "spellings") => Fetch, Unheard;
+    "http-smuggle" "a request in the body of another one, behind the end that its head tells" "form"
+        Does("create", "smuggle") => Fetch, Arrive(3);
     "http-user" "a granted name before another host" "form"
         Does("create", "fetch GET http://array.test@evil.test/") => Fetch, Unheard;
     "http-absolute" "a path that names another host" "form"

@@ -26,6 +26,10 @@ const FROZEN: Duration = Duration::from_secs(5);
 const THAWED: Duration = Duration::from_secs(90);
 /// In which a host does much of its own accord.
 const A_WHILE: Duration = Duration::from_secs(4);
+/// Volumes that are published at once, each with an image of its own: more than all places of the helper.
+pub(super) const RENEWALS: usize = 72;
+/// In which a publish ends that takes next to nothing, whatever else this machine does.
+const PROMPT: Duration = Duration::from_secs(4);
 /// How often a client tries whether calls are refused after a series: a pause of a second may be over before it looks.
 const TRIES: usize = 5;
 /// Blocks of a stream, however long a client that is told them is to listen.
@@ -73,6 +77,11 @@ pub(super) async fn does(channel: &Channel, deed: &str) -> Result<(), Status> {
 pub(super) async fn told(channel: &Channel, name: &str, deed: &str) -> Result<(), Status> {
     let request = CreateVolumeRequest { parameters: [("deed".to_owned(), deed.to_owned())].into(), ..create(name) };
     ControllerClient::new(channel.clone()).create_volume(timed(request, PATIENCE)).await.map(drop)
+}
+
+/// What the volume is called that is one of [`RENEWALS`].
+pub(super) fn renewed(number: usize) -> String {
+    format!("bad-{number}")
 }
 
 /// A volume that is published at a path of its own, and unpublished.
@@ -165,7 +174,7 @@ pub(super) async fn act(act: Act, channel: &Channel, patience: Duration) -> Resu
         Act::Flock => at_once(channel, patience, 32).await,
         Act::Crowd => at_once(channel, patience, 5).await,
         Act::Race => race(channel, patience).await,
-        Act::Publish | Act::Freeze | Act::Nothing => Ok(()),
+        Act::Publish | Act::Renew | Act::Freeze | Act::Nothing => Ok(()),
     }
 }
 
@@ -251,6 +260,39 @@ pub(super) async fn publish(
         }
     }
     Ok(answer)
+}
+
+/// Has many of the attacker's volumes published at once, and looks how long the neighbour's take meanwhile.
+pub(super) async fn renew(
+    place: &Place,
+    channel: &Channel,
+    neighbour: &Channel,
+    left: &mut Vec<String>,
+) -> Result<Result<(), Status>> {
+    let volumes = (0..RENEWALS).map(|n| PublishedAt::new(place, &renewed(n)));
+    let all = futures_util::future::join_all(volumes.clone().map(|at| async move { at.publish(channel).await }));
+    let theirs = PublishedAt { volume: "id-good".to_owned(), path: place.at("pods/neighbours") };
+    let beside = async {
+        let (begin, mut slowest) = (Instant::now(), Duration::ZERO);
+        while begin.elapsed() < A_WHILE {
+            let before = Instant::now();
+            theirs.publish(neighbour).await?;
+            slowest = slowest.max(before.elapsed());
+            theirs.unpublish(neighbour).await?;
+        }
+        anyhow::Ok(slowest)
+    };
+    let (published, slowest) = tokio::join!(all, beside);
+    let slowest = slowest?;
+    if slowest > PROMPT {
+        left.push(format!("a publish of the neighbour took {:.1} s", slowest.as_secs_f64()));
+    }
+    for at in volumes {
+        if let Err(status) = at.unpublish(channel).await {
+            left.push(format!("a volume cannot be unpublished: {status}"));
+        }
+    }
+    Ok(published.into_iter().find(Result::is_err).unwrap_or(Ok(())))
 }
 
 /// Writes to what is mounted, which waits for as long as it is frozen.

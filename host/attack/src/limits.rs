@@ -52,6 +52,8 @@ const FIXED: &[(&str, &str)] = &[
     ("conversion", "an answer that the protocol has no words for cannot be passed on"),
     ("links", "links that lead out of a grant are never followed, whatever is granted"),
     ("kinds", "a guest opens regular files and directories: the host waits for nobody at a FIFO, whatever is granted"),
+    ("file-size", "a write beyond what the system allows fails; the signal that would end the host is ignored"),
+    ("permit", "a stream takes no more at once than it says; more is a trap, as WASI has it"),
     ("words", "the host keeps no word of a job, and hands none to the helper, that is longer than a path can be"),
     ("mounts", "the helper refuses what is not of the call or of the backend; it is root's, and has no switch"),
     ("thaw", "the helper ends every freeze after 30 s; it is root's, and has no switch"),

@@ -66,6 +66,8 @@ pub(super) enum Act {
     Fetch,
     /// Publishes a volume on this node, while one of the neighbour's is published, and unpublishes both.
     Publish,
+    /// Publishes many volumes at once, and the neighbour's over and over meanwhile.
+    Renew,
     /// Publishes one, and waits until what is mounted there takes writes.
     Freeze,
     /// Nothing: the host meets the deed by itself.
@@ -121,7 +123,7 @@ impl Act {
     }
 
     pub(super) const fn is_on_a_node(self) -> bool {
-        matches!(self, Self::Publish | Self::Freeze)
+        matches!(self, Self::Publish | Self::Renew | Self::Freeze)
     }
 
     /// Whether it waits so long that it is begun before all others.

@@ -5,10 +5,12 @@ use std::fmt::Write as _;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
-use anyhow::Result;
+use anyhow::{Context as _, Result, bail};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
+use super::clients::{RENEWALS, renewed};
 use super::limits::Without;
 use super::model::{Act, Attack, Guest};
 use super::modules;
@@ -20,8 +22,12 @@ pub(super) const OUTSIDE: &str = "attack-outside-91d3";
 pub(super) const SECRET: &str = "attack-secret-5f2c";
 /// The same in hexadecimal digits.
 pub(super) const SECRET_IN_DIGITS: &str = "61747461636b2d7365637265742d35663263";
+/// How the same begins as a text in JSON whose letters are all escaped.
+pub(super) const SECRET_ESCAPED: &str = "u0061\\u0074";
 /// Bytes of the file that jobs are to copy.
 const LARGE: usize = 48 << 20;
+/// Of each image that is large for those who check it, in bytes.
+const HUGE: u64 = 1 << 39;
 /// What the file `plain/secret` of the grant has: reading it proves that nothing else was read.
 const PLAIN: &str = "plain";
 
@@ -73,6 +79,11 @@ impl Place {
         if attack.by == "jobs" {
             std::fs::write(place.at("data/large"), vec![1; LARGE])?;
         }
+        if attack.act == Act::Renew {
+            let images = place.at("data/huge");
+            std::fs::create_dir_all(&images)?;
+            (0..RENEWALS).try_for_each(|n| huge_image(&images.join(format!("id-{}.img", renewed(n)))))?;
+        }
         std::fs::write(place.at("neighbour.wasm"), &stage.guest)?;
         let component = match attack.guest {
             Guest::Does(..) => stage.guest.clone(),
@@ -108,7 +119,8 @@ impl Place {
                  [backend.drain]\ntime = \"4s\"\n[backend.grants]\n{}[backend.limits]\n",
                 self.grants(attack, name == "neighbour")
             )?;
-            if self.as_released {
+            // What all share is to be had with all that the released limits allow.
+            if self.as_released || (attack.by == "shares" && name == "attacker") {
                 continue;
             }
             // The neighbour never runs into a time: what it sees is the attacker's doing.
@@ -215,6 +227,17 @@ const OPEN: &str = r#"http = [
   "http://169.254.169.254", "http://127.0.0.1",
 ]
 "#;
+
+/// A sparse image with an empty file system, which takes a third of a second and more to check and to change.
+fn huge_image(path: &Path) -> Result<()> {
+    std::fs::File::create(path)?.set_len(HUGE)?;
+    let made =
+        Command::new("mkfs.ext4").args(["-q", "-F", "-O", "^has_journal"]).arg(path).output().context("mkfs.ext4")?;
+    if !made.status.success() {
+        bail!("mkfs.ext4: {}", String::from_utf8_lossy(&made.stderr));
+    }
+    Ok(())
+}
 
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     std::fs::create_dir_all(to)?;

@@ -147,6 +147,9 @@ async fn act(
     }
     let channel = client(&place.at("attacker.sock"), PATIENCE).await?;
     clients::ready(&channel).await?;
+    if attack.act == Act::Renew {
+        return clients::renew(place, &channel, neighbour, left).await.map(Some);
+    }
     if attack.act.is_on_a_node() {
         return clients::publish(place, attack.act, &channel, neighbour, left).await.map(Some);
     }
