@@ -17,6 +17,7 @@ use drivebay_policy::BackendConfig;
 use drivebay_policy::grants::attach::{AttachGrant, IscsiGrant, NfsGrant};
 use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
+use drivebay_sandbox::boundary::Boundary;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
@@ -38,6 +39,8 @@ pub struct Environment {
     pub node: Option<Node>,
     /// What the kernel keeps from this process; none: it was not confined.
     pub in_force: Option<Arc<InForce>>,
+    /// The world that guests find; none: the real one, as in every host that serves.
+    pub boundary: Option<Arc<dyn Boundary>>,
 }
 
 /// The granted directories, with the jobs in them. Those that are not there are refused when it is known who needs them.
@@ -173,6 +176,7 @@ pub(super) fn surroundings(
         node_id: config.node_id.clone(),
         limits: config.limits.clone(),
         view,
+        boundary: environment.boundary.clone(),
         ending: Notify::new(),
     })
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use wasmtime::{PoolConcurrencyLimitError, Trap, WasmBacktrace};
 
+use super::boundary::Killed;
 use super::limiter::LimitHit;
 use drivebay_observe::text::tame;
 
@@ -146,6 +147,10 @@ fn classify(error: &wasmtime::Error) -> FaultKind {
     }
     if error.is::<PoolConcurrencyLimitError>() {
         return FaultKind::Pool;
+    }
+    if error.is::<Killed>() {
+        // It has ended through no fault of its own, as calls of a generation that is replaced do.
+        return FaultKind::Drained;
     }
     if error.is::<Absent>() {
         return FaultKind::Directory;

@@ -3,6 +3,7 @@
 
 pub mod answer;
 pub mod asked;
+pub mod boundary;
 pub mod cache;
 pub mod compiling;
 pub mod context;

@@ -92,6 +92,11 @@ impl Limiter {
         self.take(0, usize::try_from(bytes).unwrap_or(usize::MAX))
     }
 
+    /// Bytes of memory that it holds now.
+    pub(crate) const fn held(&self) -> u64 {
+        self.memory.used
+    }
+
     /// The host has given it back.
     pub(crate) fn release(&mut self, bytes: u64) {
         let bytes = bytes.min(self.memory.used);

@@ -66,6 +66,11 @@ impl Meter {
         Duration::from_nanos(spent - self.told.swap(spent, Ordering::Relaxed))
     }
 
+    /// What the guest has spent in the turns it has had. To be asked between turns.
+    pub(super) fn so_far(&self) -> Duration {
+        Duration::from_nanos(self.spent.load(Ordering::Relaxed))
+    }
+
     /// What the guest has spent so far. To be asked in its turn.
     pub(super) fn spent(&self) -> Duration {
         Duration::from_nanos(self.spent.load(Ordering::Relaxed) + self.turn())

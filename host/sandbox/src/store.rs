@@ -8,6 +8,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::WasiHttpCtx;
 
+use super::boundary::{Clock, Gate, Passed, Used};
 use super::context::CallContext;
 use super::imports::cursors::Cursors;
 use super::imports::filesystem::{FileSystemView, Waiting};
@@ -62,7 +63,11 @@ impl HostState {
             crossing_left: around.limits.crossing_total,
             http: Outgoing::new(around, call),
             http_fields: outgoing::fields(),
-            waiting: Waiting { lane: Arc::clone(&around.lane), meter: Arc::clone(meter) },
+            waiting: Waiting {
+                lane: Arc::clone(&around.lane),
+                meter: Arc::clone(meter),
+                gate: Gate::new(around.boundary.as_ref(), call),
+            },
             around: Arc::clone(around),
             call: Arc::clone(call),
             table,
@@ -83,6 +88,14 @@ impl HostState {
         }
     }
 
+    /// A host call passes the boundary.
+    ///
+    /// # Errors
+    /// The guest is ended by its world.
+    pub(super) async fn pass(&mut self, name: &'static str) -> wasmtime::Result<Passed> {
+        self.waiting.gate.pass(name).await
+    }
+
     /// What the functions of files need.
     pub(super) fn file_system(&mut self) -> FileSystemView<'_> {
         FileSystemView {
@@ -97,6 +110,8 @@ impl HostState {
     /// The guest has returned, or is ended: nothing of what it said in this call is kept for the next one.
     pub fn leave(&mut self) {
         self.leave_requests();
+        let (limiter, meter) = (&self.limiter, &self.waiting.meter);
+        self.waiting.gate.left(|| Used { time: meter.so_far(), memory: limiter.held() });
         if let Some(wasi) = &self.wasi {
             wasi.streams.iter().for_each(LogStream::end);
         }
@@ -106,6 +121,7 @@ impl HostState {
     pub fn begin(&mut self, call: &Arc<CallContext>) {
         self.call = Arc::clone(call);
         self.crossing_left = self.around.limits.crossing_total;
+        self.waiting.gate.begin(call);
         self.http.begin(call);
         if let Some(wasi) = &self.wasi {
             wasi.current.set(Arc::clone(call));
@@ -130,6 +146,9 @@ impl Wasi {
         let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
         let [output, error] = streams.clone();
         wasi.stdout(output).stderr(error).max_random_size(random);
+        if let Some(world) = &around.boundary {
+            wasi.wall_clock(Clock(Arc::clone(world)));
+        }
         if !drill::stands(Defence::Sockets) {
             wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
         }

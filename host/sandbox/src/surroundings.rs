@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use tokio::sync::Notify;
 
+use super::boundary::Boundary;
 use super::lane::Lane;
 use super::limiter::MemoryInUse;
 use drivebay_egress::Egress;
@@ -44,6 +45,8 @@ pub struct Surroundings {
     pub limits: Limits,
     /// What may be changed.
     pub view: View,
+    /// The world that they find; none: the real one.
+    pub boundary: Option<Arc<dyn Boundary>>,
     /// Ends all guests that are running when it is told to (`notify_waiters`).
     pub ending: Notify,
 }

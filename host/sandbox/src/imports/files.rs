@@ -26,6 +26,7 @@ impl HostState {
     {
         let (around, call, waiting) = (Arc::clone(&self.around), Arc::clone(&self.call), self.waiting.clone());
         async move {
+            waiting.gate.pass("files").await?;
             waiting.ready().await?;
             let done = Meter::apart(|| work(around.files.clone()));
             Ok(done.map_err(|error| {
@@ -118,6 +119,7 @@ impl Host for HostState {
             self.call.track_jobs(&self.around.files);
         }
         let (files, waiting) = (self.around.files.clone(), self.waiting.clone());
+        self.pass("files.run-job").await?;
         // It waits for a thread that works already: it is nobody's turn to compute.
         waiting.lane.enter().await?;
         waiting.meter.place().leave();

@@ -5,6 +5,7 @@
 use wasmtime::component::Resource;
 
 use super::cursors::Beginning;
+use crate::boundary::Passed;
 use crate::store::HostState;
 use drivebay_contract::Bucket;
 use drivebay_contract::bindings::wasi::keyvalue::store::{Error, Host, HostBucket, KeyResponse};
@@ -28,6 +29,7 @@ impl Host for HostState {
 
 impl HostBucket for HostState {
     async fn get(&mut self, _: Resource<Bucket>, key: String) -> wasmtime::Result<Result<Option<Vec<u8>>, Error>> {
+        self.pass("keyvalue.get").await?;
         let got = self.around.state.get(&at(&key)).await;
         self.cross(got.as_ref().map_or(0, |v| v.as_ref().map_or(0, Vec::len)))?;
         Ok(got.map_err(explain))
@@ -43,6 +45,7 @@ impl HostBucket for HostState {
     }
 
     async fn exists(&mut self, _: Resource<Bucket>, key: String) -> wasmtime::Result<Result<bool, Error>> {
+        self.pass("keyvalue.exists").await?;
         Ok(self.around.state.get(&at(&key)).await.map(|value| value.is_some()).map_err(explain))
     }
 
@@ -51,6 +54,7 @@ impl HostBucket for HostState {
         _: Resource<Bucket>,
         cursor: Option<u64>,
     ) -> wasmtime::Result<Result<KeyResponse, Error>> {
+        self.pass("keyvalue.list-keys").await?;
         // The interface pages by number, the state by key.
         let start = cursor.unwrap_or(0);
         let Some(Beginning { passed: mut seen, mut after }) = self.cursors.before(start) else {
@@ -90,10 +94,19 @@ impl HostBucket for HostState {
 
 impl HostState {
     async fn change(&mut self, change: Change) -> wasmtime::Result<Result<(), Error>> {
+        let name = if matches!(change, Change::Delete { .. }) { "keyvalue.delete" } else { "keyvalue.set" };
+        let passed = self.pass(name).await?;
+        if passed == Passed::Refuse {
+            return Ok(Err(unreachable()));
+        }
         let space = self.around.state.clone();
         let done = self.call.operation(async move { space.commit(vec![change]).await }).await?;
-        Ok(done.map_err(explain))
+        Ok(if passed == Passed::Lose { Err(unreachable()) } else { done.map_err(explain) })
     }
+}
+
+fn unreachable() -> Error {
+    Error::Other("the state did not answer".to_owned())
 }
 
 fn count(length: usize) -> u64 {

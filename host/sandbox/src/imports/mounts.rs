@@ -23,8 +23,9 @@ impl HostState {
         U: Future<Output = Result<T, NodeError>> + Send + 'static,
     {
         let (node, call, around) = (self.around.node.clone(), Arc::clone(&self.call), Arc::clone(&self.around));
-        let caller = call.caller(&self.around.backend);
+        let (caller, gate) = (call.caller(&self.around.backend), self.waiting.gate.clone());
         async move {
+            gate.pass("node work").await?;
             let Some(node) = node else {
                 let message = "node work is not granted to this backend (--node, or node = true)".to_owned();
                 refusals::tell(&around, &call, Tried::Node, &message);

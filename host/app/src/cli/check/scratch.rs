@@ -37,6 +37,7 @@ impl Scratch {
                     components: None,
                     node: None,
                     in_force: None,
+                    boundary: None,
                 },
             }),
             Err(error) => {

@@ -19,6 +19,7 @@ use wasmtime_wasi::p2::{FsError, FsResult};
 
 use self::held::Descriptor;
 use super::refusals::{self, Tried};
+use crate::boundary::Gate;
 use crate::context::CallContext;
 use crate::fault::Absent;
 use crate::lane::{self, Lane};
@@ -30,6 +31,9 @@ use drivebay_files::{Files, Reach};
 
 /// Bytes that are read or written at once; between two of them a guest can be interrupted.
 const CHUNK: usize = 64 * 1024;
+
+/// What its host calls are called at the boundary.
+const FILE_SYSTEM: &str = "wasi:filesystem";
 
 /// The interface, for the linker.
 struct FileSystem;
@@ -53,6 +57,7 @@ pub(crate) struct FileSystemView<'a> {
 pub(crate) struct Waiting {
     pub(crate) lane: Arc<Lane>,
     pub(crate) meter: Arc<Meter>,
+    pub(crate) gate: Gate,
 }
 
 /// Puts ours before the engine's.
@@ -98,17 +103,32 @@ impl Waiting {
         guard: Option<Reach>,
         operation: impl Fn(Patience) -> Done<T> + Send + 'static,
     ) -> FsResult<T> {
+        self.pass().await?;
         if !lane::is_here() {
             match operation(Patience::Cached) {
                 Err(Trouble::Waits) => {}
                 done => return said(done),
             }
         }
-        self.wait(guard, move || operation(Patience::Any)).await
+        self.wait_inside(guard, move || operation(Patience::Any)).await
+    }
+
+    /// The host call passes the boundary; it is not known here which function it is.
+    async fn pass(&self) -> FsResult<()> {
+        self.gate.pass(FILE_SYSTEM).await.map(drop).map_err(FsError::trap)
     }
 
     /// Does what may wait, on the lane; where it may hang and is not needed, there is an end to the waiting.
     pub(crate) async fn wait<T: Send + 'static>(
+        &self,
+        guard: Option<Reach>,
+        operation: impl FnOnce() -> Done<T> + Send + 'static,
+    ) -> FsResult<T> {
+        self.pass().await?;
+        self.wait_inside(guard, operation).await
+    }
+
+    async fn wait_inside<T: Send + 'static>(
         &self,
         guard: Option<Reach>,
         operation: impl FnOnce() -> Done<T> + Send + 'static,

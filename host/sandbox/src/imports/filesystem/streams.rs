@@ -6,8 +6,8 @@ use std::sync::Arc;
 use bytes::Bytes;
 use wasmtime_wasi::p2::{InputStream, OutputStream, Pollable, StreamError, StreamResult};
 
-use super::CHUNK;
 use super::Waiting;
+use super::{CHUNK, FILE_SYSTEM};
 use crate::lane;
 use crate::meter::Meter;
 use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble, in_time};
@@ -194,6 +194,7 @@ impl OutputStream for Writer {
         if bytes.len() > Self::room() {
             return Err(StreamError::Trap(wasmtime::Error::msg(TOO_MUCH)));
         }
+        self.waiting.gate.pass_at_once(FILE_SYSTEM).map_err(StreamError::Trap)?;
         if !bytes.is_empty()
             && let Err(trouble) = Meter::apart(|| self.write_all(bytes))
         {

@@ -96,7 +96,7 @@ fn ours(pool: &Path, write: bool, lane: &Arc<Lane>) -> Ours {
         files: Files::new(directories, jobs, OpenFiles::new(64), View::Full),
         table: ResourceTable::new(),
         limiter: Limiter::new(&Limits::default(), &MemoryInUse::default()),
-        waiting: Waiting { lane: Arc::clone(lane), meter: Meter::new() },
+        waiting: Waiting { lane: Arc::clone(lane), meter: Meter::new(), gate: Gate::default() },
     }
 }
 

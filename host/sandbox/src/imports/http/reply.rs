@@ -22,6 +22,7 @@ use wasmtime_wasi_http::{Error, FieldMap, RequestOptions};
 
 use super::errors::explain;
 use super::request::written;
+use crate::boundary::Passed;
 use crate::context::CallContext;
 use crate::store::HostState;
 use drivebay_egress::{Down, EgressError, form};
@@ -31,6 +32,8 @@ const TYPES: &str = "wasi:http/types@0.2.12";
 const HANDLER: &str = "wasi:http/outgoing-handler@0.2.12";
 
 type Outcome = Result<Response<Down>, EgressError>;
+/// A request on its way.
+type Sending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// What a guest gets of an answer, how often it asks for it included.
 type Got = Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>;
 
@@ -44,7 +47,7 @@ pub(super) struct Reply {
 
 enum State {
     /// Polled by the waiting task.
-    Waiting(Pin<Box<dyn Future<Output = Outcome> + Send>>),
+    Waiting(Sending),
     /// Polled by a task.
     Driven(JoinHandle<Outcome>),
     There(Box<Outcome>),
@@ -88,6 +91,7 @@ fn handle(
     request: Resource<HostOutgoingRequest>,
     options: Option<Resource<RequestOptions>>,
 ) -> wasmtime::Result<Result<Resource<Reply>, ErrorCode>> {
+    let passed = store.data().waiting.gate.pass_at_once("http.handle")?;
     let HostState { table, http, .. } = store.data_mut();
     let options = options.map(|options| table.delete(options)).transpose()?;
     let written = match written(table.delete(request)?) {
@@ -99,7 +103,11 @@ fn handle(
     http.may_change |= may_change;
     let (ask, egress) = (http.ask(options), Arc::clone(&http.around.egress));
     let progress = ask.progress.clone();
-    let sending = Box::pin(async move { egress.send(request, ask).await });
+    let sending: Sending = match passed {
+        Passed::Proceed => Box::pin(async move { egress.send(request, ask).await }),
+        Passed::Refuse => Box::pin(async { Err(EgressError::ConnectionRefused) }),
+        Passed::Lose => Box::pin(async move { egress.send(request, ask).await.and(Err(EgressError::Cut)) }),
+    };
     let reply = Reply::begin(sending, Arc::clone(&http.call), may_change, &|| is_whole && progress.is_connected());
     Ok(Ok(table.push(reply)?))
 }
@@ -143,12 +151,7 @@ fn code(mut store: StoreContextMut<'_, HostState>, error: &Resource<IoError>) ->
 
 impl Reply {
     /// Begins, and waits for nothing. What is not on its way by then, or needs the guest to go on, becomes a task.
-    fn begin(
-        mut sending: Pin<Box<dyn Future<Output = Outcome> + Send>>,
-        call: Arc<CallContext>,
-        may_change: bool,
-        needs_nobody: &dyn Fn() -> bool,
-    ) -> Self {
+    fn begin(mut sending: Sending, call: Arc<CallContext>, may_change: bool, needs_nobody: &dyn Fn() -> bool) -> Self {
         let state = match sending.as_mut().poll(&mut Context::from_waker(Waker::noop())) {
             Poll::Ready(outcome) => State::There(Box::new(outcome)),
             Poll::Pending if needs_nobody() => State::Waiting(sending),
