@@ -232,6 +232,11 @@ impl With {
         Ok(with)
     }
 
+    /// Whether volumes are asked for as raw block devices.
+    pub fn asks_for_block(&self) -> bool {
+        self.capabilities.access == Access::Block
+    }
+
     /// The secrets of a call.
     pub(crate) fn secrets_of(&self, path: &str) -> Words {
         let found =

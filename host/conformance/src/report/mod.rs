@@ -82,6 +82,11 @@ impl Report {
         self
     }
 
+    /// The rules that are broken or could not be judged, in words, and how many ended how; skipped rules are only counted.
+    pub fn failures(&self) -> String {
+        text::failures(self)
+    }
+
     /// Whether nothing is broken, nothing was left unjudged for want of what it needs or of time, and
     /// nothing was left behind.
     pub const fn is_good(&self) -> bool {

@@ -47,6 +47,20 @@ pub(super) fn of_run(report: &Report) -> Vec<String> {
 /// What is told before what: a reader at a terminal sees the last lines first.
 const ORDER: [Kind; 6] = [Kind::Pass, Kind::Differs, Kind::Advice, Kind::Unjudged, Kind::Blocked, Kind::Fail];
 
+/// What is broken or could not be judged, and the counts.
+pub(super) fn failures(report: &Report) -> String {
+    let mut out = String::new();
+    for kind in [Kind::Unjudged, Kind::Blocked, Kind::Fail] {
+        for it in report.rules.iter().filter(|it| it.result == kind) {
+            rule(&mut out, it);
+        }
+    }
+    for line in of_run(report) {
+        let _ = writeln!(out, "conform: {line}");
+    }
+    out
+}
+
 /// The whole run, failures last.
 pub(crate) fn text(report: &Report) -> String {
     let mut out = String::new();
