@@ -71,6 +71,25 @@ pub async fn run(args: &Args, program: PathBuf, still_there: StillThere, stop: i
     worked
 }
 
+/// The configuration of a host that serves `component`, or what `file` builds, in a folder as `dev` does. A `file` that is not
+/// there is needed only where no component is named.
+///
+/// # Errors
+/// What is wrong with the file.
+pub fn configuration(file: &Path, component: Option<&Path>, folder: &Path) -> Result<String> {
+    let plan = match (std::fs::read_to_string(file), component) {
+        (Ok(text), _) => Plan::read(&text).with_context(|| file.display().to_string())?,
+        (Err(error), Some(component)) if error.kind() == std::io::ErrorKind::NotFound => Plan::of(component.to_owned()),
+        (Err(error), _) => {
+            return Err(error).with_context(|| format!("{}: name a component, or a dev.toml", file.display()));
+        }
+    };
+    let component = component.unwrap_or(&plan.component);
+    // The name of the built-in backend is no path.
+    let component = if component.is_file() { std::path::absolute(component)? } else { component.to_owned() };
+    plan.configuration(&Place { folder: folder.to_owned() }, &component)
+}
+
 fn plan(args: &Args) -> Result<Plan> {
     if let Some(component) = &args.component {
         return Ok(Plan::of(component.clone()));
