@@ -61,6 +61,8 @@ mod loading;
 #[cfg(test)]
 mod locks;
 #[cfg(test)]
+mod mistakes;
+#[cfg(test)]
 mod node;
 #[cfg(test)]
 mod operators;

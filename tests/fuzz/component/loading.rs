@@ -45,7 +45,15 @@ impl Place {
     fn new() -> Self {
         let directory = tempfile::Builder::new().prefix("fuzz").tempdir().expect("a directory");
         let stores = Arc::new(EmbeddedStores::open(directory.path()).expect("an empty state"));
-        let environment = Environment { local: &[], stores, cache: None, components: None, node: None, in_force: None, boundary: None };
+        let environment = Environment {
+            local: &[],
+            stores,
+            cache: None,
+            components: None,
+            node: None,
+            in_force: None,
+            boundary: None,
+        };
         Self { file: directory.path().join("backend.wasm"), environment, _directory: directory }
     }
 }

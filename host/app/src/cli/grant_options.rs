@@ -13,10 +13,24 @@ impl GrantOptions {
     /// What is granted by it.
     pub(super) fn granted(&self, problems: &mut Problems) -> Grants {
         let mut grants = Grants::default();
+        self.add_to(&mut grants, problems);
+        grants
+    }
+
+    /// Grants it on top of what is granted.
+    pub(super) fn add_to(&self, grants: &mut Grants, problems: &mut Problems) {
         for (option, text) in &self.0 {
             grants.argument(*option, text, problems);
         }
-        grants
+    }
+
+    /// The words that give it again.
+    pub(super) fn again(&self) -> String {
+        let word = |(option, text): &(CommandOption, String)| match option.value {
+            Some(_) => format!(" --{} {text}", option.name),
+            None => format!(" --{}", option.name),
+        };
+        self.0.iter().map(word).collect()
     }
 }
 

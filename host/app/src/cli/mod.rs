@@ -13,6 +13,7 @@ mod keys;
 mod kit;
 pub mod part;
 mod serve;
+mod test;
 
 use std::pin::Pin;
 use std::process::ExitCode;
@@ -75,6 +76,7 @@ const EXAMPLES: &str = "Examples:
   drivebay config > drivebay.toml                     a configuration to begin with
   drivebay new my-array                               begin a backend of your own
   drivebay check backend.wasm                         what is in a component, and whether it fits
+  drivebay test backend.wasm --deep                   test a component, also in a world that fails
   drivebay conform --csi unix:///run/csi.sock         test any driver against the rules
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
 
@@ -100,6 +102,8 @@ enum Command {
     New(drivebay_kit::project::Args),
     /// Build and serve a backend while it is worked on: after every change, at once.
     Dev(drivebay_kit::dev::Args),
+    /// Serve a component in a place of its own and judge it: the rules of CSI, its budget, and a failing world.
+    Test(Box<test::Args>),
     /// Write the contract that backends are written against.
     Wit(drivebay_kit::contract::Args),
     /// Make bindings and components, for languages whose toolchain makes none.
@@ -174,6 +178,7 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Check(args) => check::run(&args, built_in.local).into(),
         Command::New(args) => kit::told(drivebay_kit::project::run(&args)).into(),
         Command::Dev(args) => kit::dev(&args).into(),
+        Command::Test(args) => test::run(&args, built_in.local).into(),
         Command::Wit(args) => kit::told(drivebay_kit::contract::run(&args)).into(),
         Command::Component(args) => kit::told(drivebay_kit::component::run(&args)).into(),
         Command::Package(args) => kit::with_program(|program| args.run(program)).into(),
@@ -205,7 +210,12 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
 }
 
 fn log(cli: &Cli) -> Result<(), ParseError> {
-    let unless_given = if matches!(cli.command, Command::Serve(_)) { "info" } else { "warn" };
+    let unless_given = match cli.command {
+        Command::Serve(_) => "info",
+        // Calls that fail are what it is about, and its report tells of them.
+        Command::Test(_) => "off,audit=off,progress=off",
+        _ => "warn",
+    };
     let mut targets: Targets = cli.log.as_deref().unwrap_or(unless_given).parse()?;
     // What backends did with their grants, and what is waited for, is no matter of taste, unless it is named.
     for always in [AUDIT, drivebay_backend::PROGRESS] {

@@ -28,6 +28,7 @@ use drivebay_backend::{Backend, Environment};
 use drivebay_confine::InForce;
 use drivebay_node::{self as node, Launcher, Node};
 use drivebay_policy::{BackendConfig, Config};
+use drivebay_sandbox::boundary::Boundary;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::memory;
 use drivebay_server::workers::Workers;
@@ -40,6 +41,15 @@ pub struct Prepared {
     in_force: Arc<InForce>,
     mounts: Mounts,
     packages: Packages,
+    boundary: Option<Arc<dyn Boundary>>,
+}
+
+impl Prepared {
+    /// The same for a host whose guests find another world than the real one. Only `drivebay test` makes such a host.
+    #[must_use]
+    pub(crate) fn within(self, world: Arc<dyn Boundary>) -> Self {
+        Self { boundary: Some(world), ..self }
+    }
 }
 
 /// Starts what starts the processes for node work, and shows this one what it is to see.
@@ -104,7 +114,7 @@ impl Host {
         };
         let in_force = confinement::enter(config).context("rights that are not needed cannot be given up")?;
         let node = launcher.map(|launcher| node(launcher, config)).transpose()?.flatten();
-        Ok(Prepared { local, node, in_force: Arc::new(in_force), mounts, packages })
+        Ok(Prepared { local, node, in_force: Arc::new(in_force), mounts, packages, boundary: None })
     }
 
     /// Loads all backends and opens their sockets. A backend whose component is refused waits for a better
@@ -177,7 +187,8 @@ impl Host {
         let mounts = Mounts::Systems("this program keeps its rights".to_owned());
         let node = if needs_node(&config) { node(launcher(&config)?, &config)? } else { None };
         let packages = Packages::start(&config)?;
-        Self::start(config, Prepared { local, node, in_force: Arc::new(in_force), mounts, packages }).await
+        Self::start(config, Prepared { local, node, in_force: Arc::new(in_force), mounts, packages, boundary: None })
+            .await
     }
 
     async fn start_all(&self, backends: Vec<BackendConfig>) -> Result<()> {
@@ -291,7 +302,7 @@ impl Host {
 }
 
 async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment, (Mounts, Packages))> {
-    let Prepared { local, node, in_force, mounts, packages } = prepared;
+    let Prepared { local, node, in_force, mounts, packages, boundary } = prepared;
     let directory = config.host.state.clone();
     private_directory(&directory)?;
     let stores = Arc::new(state::open(&directory).await?);
@@ -309,6 +320,7 @@ async fn environment(config: &Config, prepared: Prepared) -> Result<(Environment
         components: Some(directory.join("components")),
         node,
         in_force: Some(in_force),
+        boundary,
     };
     Ok((environment, (mounts, packages)))
 }

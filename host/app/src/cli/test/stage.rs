@@ -1,0 +1,92 @@
+//! The host of a test as the failing world sees it: started anew, and what its backend keeps.
+
+use std::fs::DirEntry;
+use std::path::Path;
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+use async_trait::async_trait;
+use tokio::time::Instant;
+
+use crate::host::Host;
+use drivebay_backend::Readiness;
+use drivebay_chaos::Stage;
+use drivebay_policy::Config;
+use drivebay_state::Namespace;
+
+/// How long a start may take, recovery included.
+const PATIENCE: Duration = Duration::from_mins(1);
+/// Between two looks at it.
+const LOOK: Duration = Duration::from_millis(5);
+
+/// A host that serves one backend.
+#[derive(Debug)]
+pub(super) struct Served<'a> {
+    host: &'a Host,
+    config: &'a Config,
+}
+
+impl<'a> Served<'a> {
+    pub(super) const fn new(host: &'a Host, config: &'a Config) -> Self {
+        Self { host, config }
+    }
+
+    /// Resolves when it takes calls: recovery may take as long as it needs for what was left.
+    ///
+    /// # Errors
+    /// It takes none after a long time.
+    pub(super) async fn ready(&self) -> Result<()> {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let readiness = self.host.backends().first().map(|backend| backend.health.readiness());
+            match readiness {
+                Some(Readiness::Starting | Readiness::Ready | Readiness::Unhealthy(_)) => return Ok(()),
+                last if Instant::now() > until => bail!("it takes no calls: {last:?}"),
+                _ => tokio::time::sleep(LOOK).await,
+            }
+        }
+    }
+
+    fn state(&self) -> Result<Namespace> {
+        let backend = self.host.backends().into_iter().next().context("the backend is not there")?;
+        let generation = backend.generation().context("the backend serves nothing")?;
+        Ok(generation.around.state.clone())
+    }
+}
+
+#[async_trait]
+impl Stage for Served<'_> {
+    /// The backend alone: instances, locks and the host's memory of it go, its state stays, and recovery runs.
+    async fn restart(&self) -> Result<()> {
+        self.host.configure(Config { backends: Vec::new(), ..self.config.clone() }).await?;
+        self.host.configure(self.config.clone()).await?;
+        self.ready().await
+    }
+
+    async fn kept(&self) -> Result<u64> {
+        let keys = self.state()?.used().await?.keys;
+        let granted = self.config.backends.iter().flat_map(|backend| &backend.grants.directories);
+        Ok(granted.filter(|grant| grant.write).map(|grant| files(&grant.host)).sum::<u64>() + keys)
+    }
+
+    async fn holds(&self, bytes: &[u8]) -> Result<bool> {
+        let (state, mut after) = (self.state()?, None);
+        loop {
+            let page = state.range("", after.as_deref(), 0).await?;
+            let Some(last) = page.last() else { return Ok(false) };
+            let within = |whole: &[u8]| whole.windows(bytes.len().max(1)).any(|part| part == bytes);
+            if page.iter().any(|entry| within(entry.key.as_bytes()) || within(&entry.value)) {
+                return Ok(true);
+            }
+            after = Some(last.key.clone());
+        }
+    }
+}
+
+/// Files below a folder; what cannot be looked at is none. Folders are not counted: backends that spread objects over
+/// many keep them.
+fn files(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().filter_map(Result::ok);
+    let is_folder = |entry: &DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    entries.map(|entry| if is_folder(&entry) { files(&entry.path()) } else { 1 }).sum()
+}
