@@ -218,8 +218,7 @@ mod tests {
     #[test]
     fn a_quoted_secret_is_masked() {
         let s = secrets(&["pa\"ss\\wörd<\n>1"]);
-        let all =
-            [r#"pa\"ss\\wörd<\n>1"#, r#"pa\"ss\\w\u00f6rd\u003c\n\u003e1"#, r"pa\u0022ss\u005cw\u{f6}rd<\x0a>1"];
+        let all = [r#"pa\"ss\\wörd<\n>1"#, r#"pa\"ss\\w\u00f6rd\u003c\n\u003e1"#, r"pa\u0022ss\u005cw\u{f6}rd<\x0a>1"];
         for written in all {
             assert_eq!(
                 s.mask(&format!("{{\"password\":\"{written}\"}}")).unwrap(),
