@@ -8,7 +8,7 @@ use std::mem::take;
 
 use super::check::Flaw;
 use super::convert::{BadAnswer, IntoPb, answer, quoted, twice};
-use crate::bindings::drivebay::backend::types::{Snapshot, StringMap, Volume, VolumeGroup, VolumeHealth};
+use crate::bindings::drivebay::backend::types::{Instant, Snapshot, StringMap, Volume, VolumeGroup, VolumeHealth};
 use crate::bindings::exports::drivebay::backend::volume_listing::VolumeEntry;
 
 /// An entry as a guest gives it.
@@ -102,7 +102,8 @@ impl Entry for Snapshot {
 
     fn fits(&self) -> Result<(), BadAnswer> {
         size("size_bytes", self.size_bytes)?;
-        answer::field::<_, prost_types::Timestamp>("creation_time", self.creation_time)?;
+        let Instant { seconds, nanoseconds } = self.creation_time;
+        answer::field::<_, prost_types::Timestamp>("creation_time", Instant { seconds, nanoseconds })?;
         maps("accessible-topology", &self.accessible_topology)
     }
 

@@ -24,6 +24,8 @@ pub mod compat;
 mod convert;
 #[path = "../../../host/contract/src/features.rs"]
 mod features;
+#[path = "../../../host/contract/src/lists.rs"]
+mod lists;
 #[path = "../../../host/contract/src/method.rs"]
 mod method;
 #[path = "../../../host/contract/src/special.rs"]
@@ -47,6 +49,6 @@ mod bridge {
 
 pub use abilities::Abilities;
 pub use bridge::{Exports, Interface, Method};
-pub use call::{Call, CallFault, Page, WrongTypes};
+pub use call::{Call, CallFault, Page, Told, WrongTypes};
 pub use convert::{BadAnswer, IntoPb, IntoWit, Invalid, InvalidKind};
 pub use features::Feature;

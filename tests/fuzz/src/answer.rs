@@ -46,7 +46,8 @@ pub(crate) fn judge<R: Rpc>(case: &Case<'_>) {
     let exports = Exports::find::<()>(&InstancePre::new()).expect("it exports everything");
     let mut store = Store::<()>::new(case.says.to_vec(), rules::words(&case.request));
     let answer = match now(request.clone().invoke(&exports, &mut store, &Instance)) {
-        Ok(Ok(answer)) => answer,
+        // Flaws are for the log.
+        Ok(Ok(told)) => told.answer,
         Err(CallFault::BadAnswer(bad)) => return seemly(&bad),
         // The guest's own refusal, a request that does not fit, or nothing to make an answer of.
         Ok(Err(_)) | Err(_) => return,
