@@ -9,7 +9,7 @@ use tonic::transport::Channel;
 use tonic::{Code, Request, Status};
 
 use super::model::Act;
-use super::place::{OUTSIDE, Place, SECRET};
+use super::place::{OUTSIDE, Place, RENEWALS, SECRET, renewed};
 use super::times::{LOOK, PATIENCE};
 use drivebay_proto::pb::csi::v1::controller_client::ControllerClient;
 use drivebay_proto::pb::csi::v1::node_client::NodeClient;
@@ -26,8 +26,6 @@ const FROZEN: Duration = Duration::from_secs(5);
 const THAWED: Duration = Duration::from_secs(90);
 /// In which a host does much of its own accord.
 const A_WHILE: Duration = Duration::from_secs(4);
-/// Volumes that are published at once, each with an image of its own: more than all places of the helper.
-pub(super) const RENEWALS: usize = 72;
 /// In which a publish ends that takes next to nothing, whatever else this machine does.
 const PROMPT: Duration = Duration::from_secs(4);
 /// How often a client tries whether calls are refused after a series: a pause of a second may be over before it looks.
@@ -77,11 +75,6 @@ pub(super) async fn does(channel: &Channel, deed: &str) -> Result<(), Status> {
 pub(super) async fn told(channel: &Channel, name: &str, deed: &str) -> Result<(), Status> {
     let request = CreateVolumeRequest { parameters: [("deed".to_owned(), deed.to_owned())].into(), ..create(name) };
     ControllerClient::new(channel.clone()).create_volume(timed(request, PATIENCE)).await.map(drop)
-}
-
-/// What the volume is called that is one of [`RENEWALS`].
-pub(super) fn renewed(number: usize) -> String {
-    format!("bad-{number}")
 }
 
 /// A volume that is published at a path of its own, and unpublished.

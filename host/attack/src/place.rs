@@ -10,11 +10,13 @@ use std::process::Command;
 use anyhow::{Context as _, Result, bail};
 use rustix::fs::{CWD, FileType, Mode, mknodat};
 
-use super::clients::{RENEWALS, renewed};
 use super::limits::Without;
 use super::model::{Act, Attack, Guest};
 use super::modules;
 use drivebay_observe::drill::Defence;
+
+/// Volumes that are published at once, each with an image of its own: more than all places of the helper.
+pub(super) const RENEWALS: usize = 72;
 
 /// What stands beside the grant, in files. No secret of a call: those are masked.
 pub(super) const OUTSIDE: &str = "attack-outside-91d3";
@@ -30,6 +32,11 @@ const LARGE: usize = 48 << 20;
 const HUGE: u64 = 1 << 39;
 /// What the file `plain/secret` of the grant has: reading it proves that nothing else was read.
 const PLAIN: &str = "plain";
+
+/// What the volume is called that is one of [`RENEWALS`].
+pub(super) fn renewed(number: usize) -> String {
+    format!("bad-{number}")
+}
 
 /// What all attacks of a run share.
 #[derive(Debug, Clone)]
