@@ -15,7 +15,6 @@ mod seed;
 mod world;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
 use anyhow::{Context as _, Result, anyhow};
 use async_trait::async_trait;
@@ -194,9 +193,4 @@ impl Theatre<'_> {
         report.took(name, played, story);
         drop(self.world.measured());
     }
-}
-
-/// What faults are put into.
-pub fn world() -> Arc<World> {
-    Arc::new(World::default())
 }

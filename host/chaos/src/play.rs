@@ -39,6 +39,11 @@ pub(super) fn unanswered(call: &str) -> impl FnOnce(Status) -> Broken {
     }
 }
 
+/// The stage could not do its part.
+pub(super) fn failed(error: &anyhow::Error) -> Broken {
+    broken(Rule::Done, format!("the test itself failed: {error:#}"))
+}
+
 /// A volume that a client was told of.
 #[derive(Debug, Clone)]
 pub(super) struct Made {
@@ -107,7 +112,7 @@ impl<'a> Play<'a> {
 
     /// Takes away what a broken scenario has left, as far as that is possible.
     pub(super) async fn clear(&mut self) {
-        let _ = self.world.has_happened();
+        self.world.forget();
         self.world.go_on();
         self.world.stop_clocks(None);
         for id in std::mem::take(&mut self.volumes).into_keys() {
@@ -198,7 +203,7 @@ impl<'a> Play<'a> {
     }
 
     async fn kept(&self) -> Result<u64, Broken> {
-        self.stage.kept().await.map_err(|error| broken(Rule::Done, format!("the test itself failed: {error:#}")))
+        self.stage.kept().await.map_err(|error| failed(&error))
     }
 
     pub(super) async fn restart(&mut self) -> Played {

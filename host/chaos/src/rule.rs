@@ -1,10 +1,9 @@
 //! What clients rely on, whatever fails. One row a rule; a finding names one.
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 /// A rule.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Rule {
     /// A repeated call is answered.
     Done,
@@ -96,5 +95,11 @@ impl Rule {
             }
             Self::Secret => "Secrets come with every call that needs them. They are not kept.",
         }
+    }
+}
+
+impl Serialize for Rule {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.id())
     }
 }

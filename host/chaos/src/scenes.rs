@@ -6,7 +6,7 @@ use drivebay_proto::pb::csi::v1::{CreateVolumeRequest, Volume};
 use tonic::Code;
 
 use super::client::{Ability, until_done};
-use super::play::{Broken, Play, Played, broken, shown, unanswered};
+use super::play::{Broken, Play, Played, broken, failed, shown, unanswered};
 use super::rule::Rule;
 use super::scenario::{Blow, Rpc};
 use super::world::Fault;
@@ -40,8 +40,7 @@ impl Play<'_> {
             return Err(broken(Rule::Conflict, words));
         }
         for (_, secret) in self.client.wish().secrets.clone() {
-            let holds = self.stage.holds(secret.as_bytes()).await;
-            if holds.map_err(|error| broken(Rule::Done, format!("the test itself failed: {error:#}")))? {
+            if self.stage.holds(secret.as_bytes()).await.map_err(|error| failed(&error))? {
                 return Err(broken(Rule::Secret, "the secret of CreateVolume is in the state"));
             }
         }
@@ -167,7 +166,7 @@ impl Play<'_> {
     /// What comes between the call that was struck and its repetition.
     async fn struck(&mut self, restart: bool) -> Played {
         // A call that made fewer host calls than the one that was watched was not struck, and is as good a first call.
-        let _ = self.world.has_happened();
+        self.world.forget();
         if restart { self.restart().await } else { Ok(()) }
     }
 
@@ -233,7 +232,7 @@ impl Play<'_> {
             Some(ended) => ended,
             None => holding.await,
         };
-        let _ = self.world.has_happened();
+        self.world.forget();
         self.client.story.append(&mut story);
         match beside? {
             Rest::Nothing => {}

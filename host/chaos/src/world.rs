@@ -7,12 +7,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use drivebay_sandbox::boundary::{Boundary, Order, Used};
 use drivebay_sandbox::context::CallContext;
-use serde::Serialize;
 use tokio::sync::{Notify, oneshot};
 
 /// What happens to a host call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Fault {
     /// The call is killed before it.
     Kill,
@@ -37,7 +35,7 @@ impl Fault {
 }
 
 /// What one RPC has used, over all its calls.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Measure {
     /// How often it was called.
     pub calls: usize,
@@ -96,9 +94,9 @@ impl World {
         self.lock().plan = Some(Plan { operation, number, fault, call: None });
     }
 
-    /// Nothing is planned any more. Whether it has happened.
-    pub(super) fn has_happened(&self) -> bool {
-        self.lock().plan.take().is_none()
+    /// Nothing is planned any more.
+    pub(super) fn forget(&self) {
+        self.lock().plan = None;
     }
 
     /// The host calls that the last call of an RPC made.

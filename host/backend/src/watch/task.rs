@@ -78,14 +78,12 @@ impl Ears {
         let concerns = event.paths.iter().any(|path| self.way.names.contains(path));
         let meaning = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => Event::Closed,
-            kind if is_only_read(kind) => return None,
+            EventKind::Access(_) => return None,
             EventKind::Modify(ModifyKind::Name(_)) | EventKind::Remove(_) => Event::Replaced,
             EventKind::Modify(ModifyKind::Metadata(_)) => Event::Beside,
             // A link is whole when it is made; a file is not.
             EventKind::Create(_) if event.paths.iter().any(|path| path.is_symlink()) => Event::Replaced,
-            EventKind::Create(_) | EventKind::Modify(_) | EventKind::Access(_) | EventKind::Any | EventKind::Other => {
-                Event::Written
-            }
+            EventKind::Create(_) | EventKind::Modify(_) | EventKind::Any | EventKind::Other => Event::Written,
         };
         concerns.then_some(meaning)
     }

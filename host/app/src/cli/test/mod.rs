@@ -8,6 +8,7 @@ mod report;
 mod stage;
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::{Context as _, Result};
@@ -134,7 +135,7 @@ pub(crate) fn run(args: &Args, local: &'static [u8]) -> Exit {
 }
 
 fn test(args: &Args, place: &Place, local: &'static [u8]) -> Result<Report> {
-    let world = chaos::world();
+    let world = Arc::<chaos::World>::default();
     // Before the runtime: rights are given up while there are no threads.
     let prepared = Host::prepare_among_files(&place.config, local)?.within(world.clone());
     let runtime = super::runtime()?;

@@ -17,7 +17,7 @@ use drivebay_policy::{Config, Problems};
 /// A place.
 #[derive(Debug)]
 pub(super) struct Place {
-    folder: PathBuf,
+    _folder: Folder,
     /// Where the driver listens.
     pub(super) csi: PathBuf,
     pub(super) addons: PathBuf,
@@ -54,29 +54,23 @@ impl Place {
             .create(&folder)
             .with_context(|| format!("{}: no temporary directory can be made; set TMPDIR", folder.display()))?;
         // What fails from here on removes it.
-        let mut folder = Folder(Some(folder));
+        let folder = Folder(folder);
         let config = folder.config(args)?;
-        let folder = folder.0.take().unwrap_or_default();
         let Some(backend) = config.backends.first() else { bail!("there is no backend") };
         let (csi, addons) = (backend.sockets.csi.clone(), backend.sockets.addons.clone());
         let (csi, addons) = (csi.unwrap_or_default(), addons.unwrap_or_default());
         let wish = wish(&told);
-        Ok(Self { csi, addons, config, with: within(told, &folder), wish, budget, folder })
-    }
-}
-
-impl Drop for Place {
-    fn drop(&mut self) {
-        drop(Folder(Some(self.folder.clone())));
+        Ok(Self { csi, addons, config, with: within(told, &folder.0), wish, budget, _folder: folder })
     }
 }
 
 /// A folder that is removed.
-struct Folder(Option<PathBuf>);
+#[derive(Debug)]
+struct Folder(PathBuf);
 
 impl Drop for Folder {
     fn drop(&mut self) {
-        let Some(folder) = &self.0 else { return };
+        let folder = &self.0;
         let _ = std::fs::remove_file(folder.with_extension("sock"));
         if let Err(error) = std::fs::remove_dir_all(folder) {
             tracing::warn!(%error, folder = %folder.display(), "a temporary directory is left over");
@@ -86,7 +80,7 @@ impl Drop for Folder {
 
 impl Folder {
     fn config(&self, args: &Args) -> Result<Config> {
-        let folder = self.0.as_deref().unwrap_or(Path::new("."));
+        let folder = &self.0;
         let text = dev::configuration(&args.file, args.component.as_deref(), folder)?;
         let file = folder.join("host.toml");
         std::fs::write(&file, text).with_context(|| file.display().to_string())?;
