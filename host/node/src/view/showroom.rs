@@ -25,8 +25,11 @@ const MOUNTS: &str = "/proc/self/mountinfo";
 /// How often it is looked for what took the place of something; of mounts, and of names in the same directory, the kernel
 /// tells.
 const LOOK_EVERY: Timespec = Timespec { tv_sec: 2, tv_nsec: 0 };
-/// Changes that come together are looked at together: a look reads some hundred names, and on a node pods come and go.
-const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
+/// Changes that come together are looked at together, and a directory in which much goes on costs little.
+const TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 20_000_000 };
+/// The same of mounts, unless a name changes meanwhile: a look reads some hundred names, and on a node pods come and go. What
+/// was moved away must not be shown for so long: it may be a link between sites that is cut.
+const MOUNTS_TOGETHER: Timespec = Timespec { tv_sec: 0, tv_nsec: 250_000_000 };
 /// How long the host waits for what it asked for.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -109,7 +112,8 @@ impl Showroom {
             // Whatever it says, a look does no harm.
             let told = poll(&mut changes, Some(&LOOK_EVERY));
             if told.is_ok_and(|count| count > 0) {
-                // Publishes mount and unmount one after the other, and a look reads hundreds of names.
+                let mut moved: Vec<_> = names.iter().map(|names| PollFd::new(names, PollFlags::IN)).collect();
+                let _ = poll(&mut moved, Some(&MOUNTS_TOGETHER));
                 let _ = poll(&mut [], Some(&TOGETHER));
             }
             names.iter().for_each(Watch::forget);
