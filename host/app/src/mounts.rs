@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use drivebay_confine as confine;
-use drivebay_node::{Launcher, Showing, Visible};
+use drivebay_node::{Launcher, Visibility, Visible};
 use drivebay_policy::grants::PathUse;
 use drivebay_policy::package::packages_of;
 use drivebay_policy::{BackendConfig, ComponentSource, Config};
@@ -87,11 +87,11 @@ fn warn_of_shared(config: &Config) {
 /// What a host with this configuration is to see.
 pub(crate) fn visible(config: &Config) -> Vec<Visible> {
     let own = sockets(config).filter_map(|socket| Some(socket.parent()?.to_owned()));
-    let own = own.chain([config.host.state.clone()]).map(|path| shown(path, Showing::Own));
-    let file = config.file.iter().map(|path| shown(path.clone(), Showing::Beside));
+    let own = own.chain([config.host.state.clone()]).map(|path| shown(path, Visibility::Own));
+    let file = config.file.iter().map(|path| shown(path.clone(), Visibility::Beside));
     // They are another process's, which must find them as it left them.
     let packages = config.backends.iter().any(|backend| backend.package.is_some());
-    let packages = packages.then(|| shown(packages_of(&config.host.state), Showing::Held));
+    let packages = packages.then(|| shown(packages_of(&config.host.state), Visibility::Held));
     own.chain(file).chain(packages).chain(config.backends.iter().flat_map(of)).collect()
 }
 
@@ -107,16 +107,16 @@ fn of(backend: &BackendConfig) -> Vec<Visible> {
     let mut all = Vec::new();
     // A package lies below the state directory, which is seen whole.
     if let (ComponentSource::File(component), None) = (&backend.component, &backend.package) {
-        all.push(shown(component.clone(), Showing::Beside));
-        all.push(shown(signature::beside(component), Showing::Alone));
-        all.push(shown(signature::bundle_beside(component), Showing::Alone));
-        all.push(shown(signature::manifest_beside(component), Showing::Alone));
+        all.push(shown(component.clone(), Visibility::Beside));
+        all.push(shown(signature::beside(component), Visibility::Alone));
+        all.push(shown(signature::bundle_beside(component), Visibility::Alone));
+        all.push(shown(signature::manifest_beside(component), Visibility::Alone));
     }
-    all.extend(backend.signers.iter().map(|signer| shown(signer.clone(), Showing::Alone)));
+    all.extend(backend.signers.iter().map(|signer| shown(signer.clone(), Visibility::Alone)));
     all.extend(backend.grants.paths().into_iter().map(|needed| match needed.used {
-        PathUse::Read => shown(needed.path, Showing::Read),
-        PathUse::Write => shown(needed.path, Showing::Write),
-        PathUse::File => shown(needed.path, Showing::Alone),
+        PathUse::Read => shown(needed.path, Visibility::Read),
+        PathUse::Write => shown(needed.path, Visibility::Write),
+        PathUse::File => shown(needed.path, Visibility::Alone),
     }));
     all
 }
@@ -129,7 +129,7 @@ fn sockets(config: &Config) -> impl Iterator<Item = &PathBuf> {
     config.host.admin.iter().chain(of_backends)
 }
 
-const fn shown(path: PathBuf, how: Showing) -> Visible {
+const fn shown(path: PathBuf, how: Visibility) -> Visible {
     Visible { path, how }
 }
 
@@ -160,17 +160,17 @@ mod tests {
         assert_eq!(
             seen,
             [
-                ("/run/drivebay", Showing::Own),
-                ("/run/a", Showing::Own),
-                ("/var/lib/drivebay", Showing::Own),
-                ("/opt/vendor/a.wasm", Showing::Beside),
-                ("/opt/vendor/a.wasm.sig", Showing::Alone),
-                ("/opt/vendor/a.wasm.sigstore.json", Showing::Alone),
-                ("/opt/vendor/a.wasm.manifest.json", Showing::Alone),
-                ("/etc/drivebay/vendor.pub", Showing::Alone),
-                ("/srv/pool", Showing::Write),
-                ("/srv/link", Showing::Read),
-                ("/etc/drivebay/ca.pem", Showing::Alone),
+                ("/run/drivebay", Visibility::Own),
+                ("/run/a", Visibility::Own),
+                ("/var/lib/drivebay", Visibility::Own),
+                ("/opt/vendor/a.wasm", Visibility::Beside),
+                ("/opt/vendor/a.wasm.sig", Visibility::Alone),
+                ("/opt/vendor/a.wasm.sigstore.json", Visibility::Alone),
+                ("/opt/vendor/a.wasm.manifest.json", Visibility::Alone),
+                ("/etc/drivebay/vendor.pub", Visibility::Alone),
+                ("/srv/pool", Visibility::Write),
+                ("/srv/link", Visibility::Read),
+                ("/etc/drivebay/ca.pem", Visibility::Alone),
             ]
         );
         assert!(read("test", "[host").is_err());

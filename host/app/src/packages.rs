@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use tokio::sync::Notify;
 use tokio::time::{Instant, sleep_until};
 
-use drivebay_package::{Keeper, Looked, Named, Order};
+use drivebay_package::{Keeper, Named, Order, ResolvedPackage};
 use drivebay_policy::{BackendConfig, Config};
 
 /// After a first failure; it doubles up to `LONGEST_PAUSE`.
@@ -122,7 +122,7 @@ impl Packages {
         }
     }
 
-    async fn ask(&self, name: &str, now: bool) -> Result<Looked, String> {
+    async fn ask(&self, name: &str, now: bool) -> Result<ResolvedPackage, String> {
         let asked = match &self.keeper {
             Some(keeper) => keeper.look(name, now).await,
             None => {
@@ -132,7 +132,7 @@ impl Packages {
             }
         };
         match &asked {
-            Ok(Looked { reference, digest, component, is_new }) => {
+            Ok(ResolvedPackage { reference, digest, component, is_new }) => {
                 let words = if *is_new { "a package was fetched" } else { "the package is there" };
                 tracing::info!(backend = name, %reference, digest = %format!("sha256:{digest}"), %component, "{words}");
             }

@@ -24,7 +24,7 @@ use drivebay_observe::Topic;
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::{Fault, FaultKind};
 use drivebay_sandbox::lane::Movable;
@@ -135,7 +135,7 @@ async fn asked(
 ) -> Result<Plan, Fault> {
     let call = asking.get_or_insert_with(|| {
         let own = Arc::clone(backend);
-        OwnCall::new(backend, Duty::Step, async move { ask(&own, &clock).await })
+        OwnCall::new(backend, CallKind::Step, async move { ask(&own, &clock).await })
     });
     let answer = call.end().await?;
     *asking = None;
@@ -151,8 +151,8 @@ async fn ask(backend: &Arc<Backend>, clock: &Clock) -> Result<Plan, Fault> {
     if !lease.own.has_background() {
         return Ok(Plan::default());
     }
-    let wall = lease.around.limits.wall.of(Duty::Step);
-    let context = Arc::new(CallContext::new(call_id::next(), "list-due", Duty::Step, wall));
+    let wall = lease.around.limits.wall.of(CallKind::Step);
+    let context = Arc::new(CallContext::new(call_id::next(), "list-due", CallKind::Step, wall));
     let Some(_slot) = backend.take(Share::Own) else { return Ok(Plan::default()) };
     let mut live = match lease.enter(&context).await {
         Ok(live) => live,
@@ -249,8 +249,8 @@ fn start(backend: &Arc<Backend>, id: String, locks: LockSet, report: mpsc::Unbou
 async fn step(backend: &Backend, id: &str, locks: LockSet) -> Ended {
     courtesy::before_a_step().await;
     let Ok(lease) = backend.lease_for_host(LockSet::none) else { return Ended::PutOff };
-    let wall = lease.around.limits.wall.of(Duty::Step);
-    let context = CallContext::new(call_id::next(), "background step", Duty::Step, wall);
+    let wall = lease.around.limits.wall.of(CallKind::Step);
+    let context = CallContext::new(call_id::next(), "background step", CallKind::Step, wall);
     let holder = Holder { operation: "a background step", call: context.id.clone(), kind: HolderKind::Step };
     let (shared, exclusive) = locks.split();
     let Ok(_exclusive) = backend.locks.try_lock(&exclusive, &holder) else { return Ended::PutOff };

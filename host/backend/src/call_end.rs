@@ -1,7 +1,7 @@
 //! What the end of a call says of its generation. Pure. A code that a backend returned is an answer like any other
 //! and never held against it.
 
-use drivebay_error::{CallError, Doubt, Outcome};
+use drivebay_error::{CallError, Outcome, Uncertainty};
 use drivebay_sandbox::fault::FaultKind;
 
 /// How a call ended, as far as its generation is to blame.
@@ -42,10 +42,10 @@ impl CallEnd {
         matches!(self, Self::Bad | Self::Flawed)
     }
 
-    const fn doubted(doubt: Doubt) -> Self {
+    const fn doubted(doubt: Uncertainty) -> Self {
         match doubt {
-            Doubt::Answer => Self::Bad,
-            Doubt::Fault(kind) => match kind {
+            Uncertainty::Answer => Self::Bad,
+            Uncertainty::Fault(kind) => match kind {
                 FaultKind::Pool | FaultKind::Together | FaultKind::Directory | FaultKind::Drained | FaultKind::Host => {
                     Self::Apart
                 }
@@ -61,7 +61,7 @@ impl CallEnd {
                 | FaultKind::Exit => Self::Bad,
             },
             // The client chose the secret: a word that any answer has serves as well.
-            Doubt::Secret | Doubt::Node | Doubt::Deadline => Self::Apart,
+            Uncertainty::Secret | Uncertainty::Node | Uncertainty::Deadline => Self::Apart,
         }
     }
 }

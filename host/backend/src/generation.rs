@@ -13,10 +13,10 @@ use tokio_util::task::task_tracker::TaskTrackerToken;
 
 use super::breaker::{Breaker, Change, Millis, Turn, View};
 use super::call_end::CallEnd;
+use super::directory_probe::DirectoryProbe;
 use super::facts::Facts;
 use super::gate::Profile;
 use super::lifecycle::Tally;
-use super::lookout::Lookout;
 use super::schedule::millis;
 use drivebay_contract::Exports;
 use drivebay_error::CallError;
@@ -54,7 +54,7 @@ pub struct Generation {
     bad: AtomicU64,
     breaker: Mutex<Breaker>,
     made: Instant,
-    lookout: Lookout,
+    directory_probe: DirectoryProbe,
     /// What was wrong last with an entry of a list.
     flaw: ArcSwapOption<String>,
 }
@@ -176,14 +176,14 @@ impl Generation {
             bad: AtomicU64::new(0),
             breaker: Mutex::new(Breaker::new(failures)),
             made: Instant::now(),
-            lookout: Lookout::default(),
+            directory_probe: DirectoryProbe::default(),
             flaw: ArcSwapOption::empty(),
         }
     }
 
     /// The guest paths of granted directories that cannot be used now, each with the reason.
     pub async fn absent_directories(&self) -> Vec<(String, String)> {
-        self.lookout.absent(&self.around.files).await
+        self.directory_probe.absent(&self.around.files).await
     }
 
     /// What was wrong last with an entry of a list, in words; none: nothing yet.

@@ -1,7 +1,6 @@
 //! A backend: a vendor's component with its settings, grants and limits, and what the host keeps
 //! for it across generations: locks, budget, health, background work. Knows nothing of gRPC.
 
-mod aside;
 mod attached;
 mod background;
 pub mod breaker;
@@ -9,6 +8,7 @@ mod call_end;
 pub mod call_id;
 mod component;
 mod contract_version;
+mod directory_probe;
 mod driver;
 mod environment;
 mod facts;
@@ -19,11 +19,11 @@ mod inspect;
 mod life;
 pub mod lifecycle;
 mod loader;
-mod lookout;
 mod outcome;
 mod own_call;
 mod progress;
 mod refused;
+mod rollout;
 mod schedule;
 mod status;
 pub mod watch;
@@ -37,7 +37,6 @@ use tokio::time::{Instant, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-pub use aside::{Likeness, Report, Shadow};
 pub use attached::Attached;
 pub use call_end::CallEnd;
 pub use component::{Component, LARGEST, digest_of, read_file};
@@ -49,9 +48,10 @@ pub use health::{Health, Readiness};
 pub use inspect::{Described, Inspection, Wanted, WantedNeed, inspect};
 pub use progress::TARGET as PROGRESS;
 pub use refused::Refused;
+pub use rollout::{Comparison, Report, Shadow};
 pub use status::{Source, Status};
 
-use self::aside::Canary;
+use self::rollout::Canary;
 use drivebay_admission::budget::{Share, Slot};
 use drivebay_admission::{Budget, LockSet, LockTable};
 use drivebay_contract::Method;
@@ -92,7 +92,7 @@ pub struct Backend {
     shadow: ArcSwapOption<Shadow>,
     /// Why no calls are taken; none: they are.
     closed: ArcSwapOption<String>,
-    doors: channel::Sender<Doors>,
+    socket_state: channel::Sender<SocketState>,
     status: ArcSwap<Status>,
     /// A call of a generation on trial has ended badly.
     bad_end: Notify,
@@ -102,13 +102,13 @@ pub struct Backend {
     closing: CancellationToken,
 }
 
-/// What is to become of a backend's sockets.
+/// What a backend's sockets are to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Doors {
+pub struct SocketState {
     /// Whether there is something to serve.
     pub open: bool,
-    /// Connections of an earlier turn are to be closed, so that clients read the capabilities again (D9).
-    pub turn: u64,
+    /// Connections of an earlier epoch are to be closed, so that clients read the capabilities again (D9).
+    pub epoch: u64,
 }
 
 impl Backend {
@@ -127,7 +127,7 @@ impl Backend {
             canary: ArcSwapOption::empty(),
             shadow: ArcSwapOption::empty(),
             closed: ArcSwapOption::empty(),
-            doors: channel::Sender::new(Doors::default()),
+            socket_state: channel::Sender::new(SocketState::default()),
             status: ArcSwap::from_pointee(Status::nothing(&config.name, Source::configured(config.component.clone()))),
             bad_end: Notify::new(),
             tasks: TaskTracker::new(),
@@ -148,8 +148,8 @@ impl Backend {
     }
 
     /// The state of its sockets, now and as it changes.
-    pub fn doors(&self) -> channel::Receiver<Doors> {
-        self.doors.subscribe()
+    pub fn socket_state(&self) -> channel::Receiver<SocketState> {
+        self.socket_state.subscribe()
     }
 
     /// The present generation, if there is one.

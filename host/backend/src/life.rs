@@ -10,7 +10,7 @@ use super::{Backend, Readiness, background, call_id};
 use drivebay_admission::budget::Share;
 use drivebay_contract::bindings::exports::drivebay::backend::identity::Readiness as Said;
 use drivebay_error::CallError;
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::fault::Fault;
 
@@ -32,7 +32,7 @@ pub(super) async fn live(backend: Arc<Backend>) {
     backend.detach(background::run(Arc::clone(&backend)));
     let mut probing = None;
     loop {
-        let call = probing.get_or_insert_with(|| OwnCall::new(&backend, Duty::Probe, probe(Arc::clone(&backend))));
+        let call = probing.get_or_insert_with(|| OwnCall::new(&backend, CallKind::Probe, probe(Arc::clone(&backend))));
         match call.end().await {
             Ok(()) => probing = None,
             // It says itself how the backend feels when it has ended after all.
@@ -69,7 +69,7 @@ async fn recover(backend: &Arc<Backend>) {
 
 /// How one attempt ended. However late it is: two at once would undo each other's work.
 async fn recovered(backend: &Arc<Backend>) -> Result<(), String> {
-    let mut call = OwnCall::new(backend, Duty::Recovery, recover_once(Arc::clone(backend)));
+    let mut call = OwnCall::new(backend, CallKind::Recovery, recover_once(Arc::clone(backend)));
     loop {
         match call.end().await {
             Ok(recovered) => return recovered,
@@ -86,8 +86,8 @@ async fn recover_once(backend: Arc<Backend>) -> Result<(), String> {
     if !lease.own.has_recovery() {
         return Ok(());
     }
-    let wall = lease.around.limits.wall.of(Duty::Recovery);
-    let context = Arc::new(CallContext::new(call_id::next(), "recover", Duty::Recovery, wall));
+    let wall = lease.around.limits.wall.of(CallKind::Recovery);
+    let context = Arc::new(CallContext::new(call_id::next(), "recover", CallKind::Recovery, wall));
     let mut live = lease.enter(&context).await.map_err(|fault| words(&fault))?;
     let answer = lease.own.recover(&mut live).await;
     context.settled().await;
@@ -106,8 +106,8 @@ fn words(fault: &Fault) -> String {
 async fn probe(backend: Arc<Backend>) {
     let Some(lease) = backend.hold() else { return };
     let Some(_slot) = backend.take(Share::Own) else { return };
-    let wall = lease.around.limits.wall.of(Duty::Probe);
-    let context = Arc::new(CallContext::new(call_id::next(), "probe", Duty::Probe, wall));
+    let wall = lease.around.limits.wall.of(CallKind::Probe);
+    let context = Arc::new(CallContext::new(call_id::next(), "probe", CallKind::Probe, wall));
     let answer = match lease.enter(&context).await {
         Ok(mut live) => {
             let answer = lease.own.probe(&mut live).await;

@@ -15,7 +15,7 @@ use super::refused::Refused;
 use drivebay_contract::Exports;
 use drivebay_observe::GuestLog;
 use drivebay_observe::text::tame;
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_policy::{BackendConfig, ComponentSource};
 use drivebay_sandbox::answer::Answer;
 use drivebay_sandbox::cache::CodeCache;
@@ -241,8 +241,8 @@ async fn facts(
 }
 
 pub(super) async fn ask(around: &Arc<Surroundings>, program: &Program, call: &'static str) -> Result<Live, Refused> {
-    let wall = around.limits.wall.of(Duty::Load);
-    let context = Arc::new(CallContext::new(call_id::next(), call, Duty::Load, wall));
+    let wall = around.limits.wall.of(CallKind::Load);
+    let context = Arc::new(CallContext::new(call_id::next(), call, CallKind::Load, wall));
     program.instantiate(around, &context).await.map_err(|fault| Refused::Fault { call, fault })
 }
 

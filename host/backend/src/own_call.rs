@@ -4,7 +4,7 @@ use std::future::Future;
 use std::time::Duration;
 
 use super::Backend;
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_sandbox::fault::Fault;
 use drivebay_sandbox::lane::Movable;
 
@@ -18,7 +18,7 @@ pub(super) struct OwnCall<T> {
 
 impl<T: Send + 'static> OwnCall<T> {
     /// Begins when it is awaited; may be moved to the backend's lane.
-    pub(super) fn new(backend: &Backend, duty: Duty, call: impl Future<Output = T> + Send + 'static) -> Self {
+    pub(super) fn new(backend: &Backend, duty: CallKind, call: impl Future<Output = T> + Send + 'static) -> Self {
         let wall = backend.config().limits.wall.of(duty) + Fault::GRACE;
         Self { call: Movable::new(&backend.lane, call), wall }
     }

@@ -100,7 +100,7 @@ impl Refused {
             Self::Refusal { call: "probe", .. } | Self::Fault { call: "probe", .. } => RefusalId::Probe,
             Self::Refusal { call: "self-test", .. } | Self::Fault { call: "self-test", .. } => RefusalId::SelfTest,
             Self::Facts(_) | Self::Refusal { .. } | Self::Fault { .. } => RefusalId::Describe,
-            Self::Interrupted | Self::Load(LoadError::Unwanted) => RefusalId::Host,
+            Self::Interrupted | Self::Load(LoadError::Cancelled) => RefusalId::Host,
         };
         // A vendor's words were cut before; a list of them must be bounded as well.
         Refusal::new(id, tame(&self.to_string(), WORDS))

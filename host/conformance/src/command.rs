@@ -9,7 +9,7 @@ use tokio::sync::watch;
 
 use crate::args::Form;
 use crate::catalogue::{Rule, rules};
-use crate::{Args, Report, Wish, With, judge, report};
+use crate::{Args, Report, Wish, WithFile, judge, report};
 
 /// How a command ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -112,10 +112,10 @@ impl Interrupts {
     }
 }
 
-fn read(file: Option<&Path>) -> Result<With, String> {
-    let Some(file) = file else { return Ok(With::default()) };
+fn read(file: Option<&Path>) -> Result<WithFile, String> {
+    let Some(file) = file else { return Ok(WithFile::default()) };
     let text = std::fs::read_to_string(file).map_err(|e| format!("{}: {e}", file.display()))?;
-    With::parse(&text).map_err(|e| format!("{}: {e}", file.display()))
+    WithFile::parse(&text).map_err(|e| format!("{}: {e}", file.display()))
 }
 
 fn json<T: serde::Serialize>(of: &T) -> Result<String, String> {

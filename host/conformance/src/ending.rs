@@ -3,7 +3,7 @@
 //! ends nothing itself. Without it such a driver would cost a deadline for every call of every rule, and again for
 //! everything that is to be removed.
 
-mod revival;
+mod restarter;
 
 use std::future::pending;
 use std::iter::once;
@@ -15,7 +15,7 @@ use futures_util::future::join_all;
 use tokio::sync::watch;
 use tonic::{Code, Status};
 
-pub(crate) use revival::{Revival, are_back};
+pub(crate) use restarter::{Restarter, are_back};
 
 use crate::lock::lock;
 use crate::outcome::Stop;

@@ -31,11 +31,11 @@ pub use report::{Report, Summary};
 pub use runner::{Kind, Verdict};
 pub use site::Addresses;
 use tokio::sync::watch;
-pub use with::{With, WithError};
+pub use with::{WithError, WithFile};
 
-use crate::ending::{Ending, Revival};
+use crate::ending::{Ending, Restarter};
 use crate::site::Site;
-use crate::trial::{Ambient, Desk};
+use crate::trial::{Ambient, RunContext};
 
 /// What the driver says of itself comes within so many deadlines, or it hangs.
 const OPENING: u32 = 3;
@@ -48,7 +48,7 @@ const OPENING: u32 = 3;
 /// an end before the first rule.
 pub async fn judge(
     addresses: &[Addresses],
-    with: With,
+    with: WithFile,
     choice: &Choice,
     wished: watch::Receiver<Wish>,
     progress: &(dyn Fn(&str) + Sync),
@@ -67,8 +67,8 @@ pub async fn judge(
         layouts.push(Layout::Secrets);
     }
     layouts.sort_unstable();
-    let desk = desk(sites, with, ending)?;
-    let plan = runner::plan(rules(), choice, &layouts, &desk.with);
+    let run_context = run_context(sites, with, ending)?;
+    let plan = runner::plan(rules(), choice, &layouts, &run_context.with);
     let (mut done, of) = (0, plan.len());
     let mut told = |verdict: &Verdict| {
         done += 1;
@@ -76,14 +76,14 @@ pub async fn judge(
             progress(&line);
         }
     };
-    let verdicts = runner::run(&desk, plan, &mut told).await;
-    clear(&desk.work);
-    let (ended_early, driver_ended) = (desk.ending.reason(), desk.ending.endings());
+    let verdicts = runner::run(&run_context, plan, &mut told).await;
+    clear(&run_context.work);
+    let (ended_early, driver_ended) = (run_context.ending.reason(), run_context.ending.endings());
     Ok(Report { driver_ended, ended_early, ..Report::new(driver, layouts, verdicts) })
 }
 
 /// The sites, and the driver's name.
-async fn open(addresses: &[Addresses], with: &With) -> Result<(Vec<Site>, String), String> {
+async fn open(addresses: &[Addresses], with: &WithFile) -> Result<(Vec<Site>, String), String> {
     let mut sites = Vec::new();
     for (number, address) in addresses.iter().enumerate() {
         let ids: &[String] = if number == 0 { &with.nodes } else { &[] };
@@ -94,7 +94,7 @@ async fn open(addresses: &[Addresses], with: &With) -> Result<(Vec<Site>, String
     Ok((sites, driver))
 }
 
-fn hangs(addresses: &[Addresses], with: &With) -> String {
+fn hangs(addresses: &[Addresses], with: &WithFile) -> String {
     let first = addresses.first().map(|it| it.csi.as_str()).unwrap_or_default();
     let within = with.deadline * OPENING;
     format!(
@@ -102,7 +102,7 @@ fn hangs(addresses: &[Addresses], with: &With) -> String {
     )
 }
 
-fn desk(sites: Vec<Site>, with: With, ending: Ending) -> Result<Desk, String> {
+fn run_context(sites: Vec<Site>, with: WithFile, ending: Ending) -> Result<RunContext, String> {
     let mut random = [0; 4];
     getrandom::fill(&mut random).map_err(|e| format!("the system gives no random numbers: {e}"))?;
     let run = format!("{:08x}", u32::from_ne_bytes(random));
@@ -111,8 +111,8 @@ fn desk(sites: Vec<Site>, with: With, ending: Ending) -> Result<Desk, String> {
     std::fs::create_dir_all(&work).map_err(|e| format!("{}: {e}", work.display()))?;
     let words = exchange::Words::new(wire::DESCRIPTORS, with.secret_values())?;
     let ambient = Mutex::new(Ambient::default());
-    let revival = Revival::default();
-    Ok(Desk { sites, with, words, run, counter: AtomicU64::new(0), work, ambient, ending, revival })
+    let restarter = Restarter::default();
+    Ok(RunContext { sites, with, words, run, counter: AtomicU64::new(0), work, ambient, ending, restarter })
 }
 
 /// Removes the directories that are empty. One that is not may have a volume mounted in it, and then

@@ -10,10 +10,10 @@ use serde::Serialize;
 
 use crate::catalogue::{Choice, Class, Layout, Rule};
 use crate::exchange::Shown;
-use crate::rules::{self, Code, Company};
+use crate::rules::{self, Code, Concurrency};
 use crate::site::Site;
-use crate::trial::{self, Desk, Finding, Stop, lock};
-use crate::with::With;
+use crate::trial::{self, Finding, RunContext, Stop, lock};
+use crate::with::WithFile;
 
 use leg::{Book, Job};
 
@@ -74,12 +74,12 @@ pub(crate) enum Step {
 }
 
 /// What is to be done about every chosen rule.
-pub(crate) fn plan(table: Vec<Rule>, choice: &Choice, layouts: &[Layout], with: &With) -> Vec<(Rule, Step)> {
+pub(crate) fn plan(table: Vec<Rule>, choice: &Choice, layouts: &[Layout], with: &WithFile) -> Vec<(Rule, Step)> {
     let chosen = table.into_iter().filter(|rule| choice.has(rule.id));
     chosen.map(|rule| (rule.clone(), step(&rule, layouts, with))).collect()
 }
 
-fn step(rule: &Rule, layouts: &[Layout], with: &With) -> Step {
+fn step(rule: &Rule, layouts: &[Layout], with: &WithFile) -> Step {
     if let Some(reason) = rule.unobservable {
         return Step::Skip(reason);
     }
@@ -98,23 +98,27 @@ fn step(rule: &Rule, layouts: &[Layout], with: &With) -> Step {
     }
 }
 
-/// Runs a plan, until its end or the desk's. `told` hears of every rule that ended.
-pub(crate) async fn run(desk: &Desk, plan: Vec<(Rule, Step)>, told: &mut dyn FnMut(&Verdict)) -> Vec<Verdict> {
+/// Runs a plan, until its end, or that of the run's context. `told` hears of every rule that ended.
+pub(crate) async fn run(
+    run_context: &RunContext,
+    plan: Vec<(Rule, Step)>,
+    told: &mut dyn FnMut(&Verdict),
+) -> Vec<Verdict> {
     let (mut shared, mut alone, mut rest) = (Vec::new(), Vec::new(), Vec::new());
     for (place, (rule, step)) in plan.into_iter().enumerate() {
         match step {
-            Step::Run(code) if code.company == Company::Shared => shared.push(Job { place, rule, code }),
+            Step::Run(code) if code.company == Concurrency::Shared => shared.push(Job { place, rule, code }),
             Step::Run(code) => alone.push(Job { place, rule, code }),
             Step::Skip(_) | Step::Ambient => rest.push((place, rule, step)),
         }
     }
     let mut book = Book { done: Vec::new(), told };
-    leg::all(desk, shared, width(desk), &mut book).await;
-    leg::all(desk, alone, 1, &mut book).await;
+    leg::all(run_context, shared, width(run_context), &mut book).await;
+    leg::all(run_context, alone, 1, &mut book).await;
     for (place, rule, step) in rest {
         let verdict = match step {
-            Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned())), desk.with.strict),
-            _ => ambient(desk, rule),
+            Step::Skip(reason) => verdict(rule, Err(Stop::Skip(reason.to_owned())), run_context.with.strict),
+            _ => ambient(run_context, rule),
         };
         book.enter(place, verdict);
     }
@@ -123,13 +127,13 @@ pub(crate) async fn run(desk: &Desk, plan: Vec<(Rule, Step)>, told: &mut dyn FnM
 }
 
 /// How many rules run at once: one, where they all have to use the same volume.
-fn width(desk: &Desk) -> usize {
-    let makes_volumes = desk.sites.first().is_some_and(Site::makes_volumes);
-    if makes_volumes { desk.with.parallel } else { 1 }
+fn width(run_context: &RunContext) -> usize {
+    let makes_volumes = run_context.sites.first().is_some_and(Site::makes_volumes);
+    if makes_volumes { run_context.with.parallel } else { 1 }
 }
 
 /// No rule needs longer than a few answers and a few waits.
-fn limit(with: &With) -> Duration {
+fn limit(with: &WithFile) -> Duration {
     with.deadline * 3 + with.patience * 4
 }
 
@@ -157,15 +161,15 @@ fn broken(rule: &Rule, is_strict: bool) -> Kind {
 }
 
 /// Judges a rule from what the run saw.
-fn ambient(desk: &Desk, rule: Rule) -> Verdict {
-    let seen = lock(&desk.ambient);
-    let (id, is_strict) = (rule.id, desk.with.strict);
-    if id == "X-121" && desk.with.secrets.is_empty() {
+fn ambient(run_context: &RunContext, rule: Rule) -> Verdict {
+    let seen = lock(&run_context.ambient);
+    let (id, is_strict) = (rule.id, run_context.with.strict);
+    if id == "X-121" && run_context.with.secrets.is_empty() {
         return verdict(rule, Err(Stop::Skip("--with gives no secrets".to_owned())), is_strict);
     }
     match seen.finding(id) {
         Some(Finding { why, count, exchange }) => {
-            let why = format!("{} of {}: {}", count, seen.looked(id), desk.words.mask(why));
+            let why = format!("{} of {}: {}", count, seen.looked(id), run_context.words.mask(why));
             Verdict { exchange: exchange.clone(), ..verdict(rule, Err(Stop::Fail(why, None)), is_strict) }
         }
         None if seen.looked(id) == 0 => {

@@ -104,7 +104,7 @@ fn chain<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn 
 
 /// What happened to the connection of a call that has no answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Loss {
+pub(crate) enum ConnectionLoss {
     /// It was there when the call was sent, and broke.
     Broken,
     /// There was none.
@@ -112,13 +112,13 @@ pub(crate) enum Loss {
 }
 
 /// What happened to the connection, if a status tells of that and not of the driver's answer.
-pub(crate) fn loss(status: &Status) -> Option<Loss> {
+pub(crate) fn loss(status: &Status) -> Option<ConnectionLoss> {
     let cause = status.source()?;
     let is_refusal = |error: &(dyn Error + 'static)| {
         let error = error.downcast_ref::<io::Error>();
         error.is_some_and(|error| matches!(error.kind(), ErrorKind::ConnectionRefused | ErrorKind::NotFound))
     };
-    Some(if chain(cause).any(is_refusal) { Loss::Refused } else { Loss::Broken })
+    Some(if chain(cause).any(is_refusal) { ConnectionLoss::Refused } else { ConnectionLoss::Broken })
 }
 
 async fn exchange(channel: Channel, path: &'static str, body: Bytes) -> Result<Vec<Bytes>, Status> {

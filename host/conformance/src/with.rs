@@ -13,7 +13,7 @@ use crate::wire::{self, ROWS, Words};
 /// The whole file.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(default, deny_unknown_fields)]
-pub struct With {
+pub struct WithFile {
     /// Parameters of the requests, by what they make.
     pub parameters: Parameters,
     /// Secrets by call (`CreateVolume` or `csi.v1.Controller/CreateVolume`); `all` is for the others.
@@ -50,7 +50,7 @@ pub struct With {
     pub kill: Option<String>,
 }
 
-impl Default for With {
+impl Default for WithFile {
     fn default() -> Self {
         Self {
             parameters: Parameters::default(),
@@ -208,7 +208,7 @@ pub enum WithError {
     Range(&'static str),
 }
 
-impl With {
+impl WithFile {
     /// Reads the file's text.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::time::Instant;
 
-use super::error::{EgressError, Why};
+use super::error::{DenyReason, EgressError};
 use drivebay_observe::metrics::metrics;
 use drivebay_observe::text::tame;
 use drivebay_observe::{GuestLog, Secrets, Topic};
@@ -49,7 +49,7 @@ struct Known {
     address: Option<SocketAddr>,
     status: Option<u16>,
     verdict: Verdict,
-    why: Option<Why>,
+    why: Option<DenyReason>,
     end: Option<&'static str>,
 }
 
@@ -96,14 +96,14 @@ impl Record {
         self.known().origin = origin.unwrap_or_else(|| "***".to_owned());
     }
 
-    pub(super) fn refused(&self, why: Why) {
+    pub(super) fn refused(&self, why: DenyReason) {
         let mut known = self.known();
         known.verdict = Verdict::Refused;
         known.why = Some(why);
     }
 
     /// Enforcing would have refused it.
-    pub(super) fn reported(&self, why: Why) {
+    pub(super) fn reported(&self, why: DenyReason) {
         let mut known = self.known();
         known.verdict = Verdict::Reported;
         known.why.get_or_insert(why);
@@ -162,7 +162,7 @@ impl Drop for Record {
             received,
             ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX),
             verdict,
-            why = known.why.map(Why::word),
+            why = known.why.map(DenyReason::word),
             end,
             "http request"
         );

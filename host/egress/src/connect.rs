@@ -17,8 +17,8 @@ use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_util::task::TaskTracker;
 
 use super::error::EgressError;
-use super::policy::{Fate, Reach};
-use super::request_body::Up;
+use super::policy::{AddressVerdict, Reach};
+use super::request_body::RequestBody;
 use super::resolve::Resolve;
 use super::tls::Tls;
 use drivebay_observe::metrics::metrics;
@@ -60,7 +60,7 @@ pub(super) struct Pinned {
 /// A connection that can send one request at a time.
 #[derive(Debug)]
 pub(super) struct Connection {
-    pub sender: http1::SendRequest<Up>,
+    pub sender: http1::SendRequest<RequestBody>,
     pub pinned: Pinned,
     pub made: Instant,
 }
@@ -143,7 +143,7 @@ impl Connector {
         let pin = |address: IpAddr| {
             let fate = reach.fate(address);
             let address = SocketAddr::new(address.to_canonical(), target.port);
-            (fate != Fate::Refused).then_some(Pinned { address, reported: fate == Fate::Reported })
+            (fate != AddressVerdict::Refused).then_some(Pinned { address, reported: fate == AddressVerdict::Reported })
         };
         let pinned: Vec<_> = found.into_iter().filter_map(pin).collect();
         match (pinned.is_empty(), refused) {
@@ -153,7 +153,7 @@ impl Connector {
         }
     }
 
-    async fn speak<S>(&self, stream: S, until: Instant) -> Result<http1::SendRequest<Up>, EgressError>
+    async fn speak<S>(&self, stream: S, until: Instant) -> Result<http1::SendRequest<RequestBody>, EgressError>
     where
         S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
     {

@@ -9,7 +9,7 @@ use std::net::IpAddr;
 pub enum EgressError {
     /// It was not allowed to go out.
     #[error("the request was refused: {}", .0.words())]
-    Refused(Why),
+    Refused(DenyReason),
     /// Every address of the name is one that the grant does not open; one of them.
     #[error("the address {0} is not granted")]
     Address(IpAddr),
@@ -68,7 +68,7 @@ pub enum EgressError {
 
 /// Why a request may not go out: fixed words for metrics and the audit log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum DenyReason {
     /// Nothing is granted.
     Ungranted,
     /// It goes to an origin that is not granted.
@@ -83,7 +83,7 @@ pub enum Why {
     Number,
 }
 
-impl Why {
+impl DenyReason {
     /// The fixed word.
     pub const fn word(self) -> &'static str {
         match self {

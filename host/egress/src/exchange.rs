@@ -14,19 +14,19 @@ use tokio::time::{Instant, timeout_at};
 use super::allowance::{Allowance, Bounds};
 use super::audit::Record;
 use super::connect::{Route, Unconnected};
-use super::error::{EgressError, Why, broken};
-use super::policy::{Decision, Standing};
+use super::error::{DenyReason, EgressError, broken};
+use super::policy::{Decision, Phase};
 use super::pool::Checkout;
 use super::progress::Progress;
-use super::request_body::{Size, Up, Witness, up};
-use super::response_body::{Down, Times};
+use super::request_body::{RequestBody, Size, Witness, up};
+use super::response_body::{ResponseBody, Times};
 use super::{Egress, form};
 use drivebay_observe::Secrets;
 use drivebay_policy::grants::http::HttpLimits;
 
 /// How long a guest wants to wait; none: as long as it may.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Patience {
+pub struct GuestTimeouts {
     /// For a connection.
     pub connect: Option<Duration>,
     /// For the answer's head.
@@ -37,15 +37,15 @@ pub struct Patience {
 
 /// For whom a request is sent.
 #[derive(Debug)]
-pub struct Ask {
+pub struct RequestContext {
     /// The call's id.
     pub call: String,
     /// What no line of the log may show.
     pub secrets: Secrets,
     /// Whether the generation serves.
-    pub standing: Standing,
+    pub phase: Phase,
     /// How long the guest wants to wait.
-    pub patience: Patience,
+    pub timeouts: GuestTimeouts,
     /// When the call ends, and with it whatever it does.
     pub ends: Instant,
     /// What the call may still use.
@@ -61,17 +61,17 @@ impl Egress {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn send<B>(&self, request: Request<B>, ask: Ask) -> Result<Response<Down>, EgressError>
+    pub async fn send<B>(&self, request: Request<B>, ask: RequestContext) -> Result<Response<ResponseBody>, EgressError>
     where
         B: Body<Data = Bytes> + Send + 'static,
     {
         let left = ask.allowance.request();
         let record = Arc::new(Record::new(&self.subject, &ask.call, request.method()));
         if left == 0 {
-            record.refused(Why::Number);
-            return Err(EgressError::Refused(Why::Number));
+            record.refused(DenyReason::Number);
+            return Err(EgressError::Refused(DenyReason::Number));
         }
-        let decision = self.policy.decide(&request, ask.standing).map_err(|(why, target)| {
+        let decision = self.policy.decide(&request, ask.phase).map_err(|(why, target)| {
             if let Some(target) = target {
                 record.goes_to(&target, &ask.secrets);
             }
@@ -90,14 +90,14 @@ impl Egress {
         &self,
         request: Request<B>,
         decision: &Decision,
-        ask: &Ask,
+        ask: &RequestContext,
         record: &Arc<Record>,
-    ) -> Result<Response<Down>, EgressError>
+    ) -> Result<Response<ResponseBody>, EgressError>
     where
         B: Body<Data = Bytes> + Send + 'static,
     {
         let bounds = || Bounds { allowance: Arc::clone(&ask.allowance), record: Arc::clone(record) };
-        let times = Waits::new(&self.limits, ask);
+        let times = Timeouts::new(&self.limits, ask);
         let (head, body) = request.into_parts();
         let said = form::content_length(&head.headers).flatten();
         let (body, sent) = up(body, Size { limit: self.limits.request, said }, bounds(), ask.guest.clone());
@@ -113,16 +113,16 @@ impl Egress {
             return Err(EgressError::ResponseSize);
         }
         let times = Times { pause: times.pause, ends: ask.ends };
-        Ok(Response::from_parts(head, Down::new(body, self.limits.response, bounds(), times, checkout)))
+        Ok(Response::from_parts(head, ResponseBody::new(body, self.limits.response, bounds(), times, checkout)))
     }
 
     /// Sends on a connection that waits, or on a new one. What was not sent, because a connection that waited had
     /// been closed meanwhile, is sent on the next.
     async fn converse(
         &self,
-        mut request: Request<Up>,
+        mut request: Request<RequestBody>,
         decision: &Decision,
-        waits: Waits,
+        waits: Timeouts,
         (record, progress): (&Record, &Progress),
     ) -> Result<(Response<Incoming>, Checkout), EgressError> {
         let route = Route { grant: decision.grant, target: decision.target.clone() };
@@ -132,7 +132,7 @@ impl Egress {
             let pinned = checkout.connection.pinned;
             record.reached(pinned.address);
             if pinned.reported {
-                record.reported(Why::Address);
+                record.reported(DenyReason::Address);
             }
             let head = (Instant::now() + waits.head).min(waits.ends);
             let sending = checkout.connection.sender.try_send_request(request);
@@ -151,30 +151,30 @@ impl Egress {
 
 /// The times of one request: what the operator allows, what the guest wants, what is left of the call.
 #[derive(Debug, Clone, Copy)]
-struct Waits {
+struct Timeouts {
     connected: Instant,
     head: Duration,
     pause: Duration,
     ends: Instant,
 }
 
-impl Waits {
-    fn new(limits: &HttpLimits, ask: &Ask) -> Self {
+impl Timeouts {
+    fn new(limits: &HttpLimits, ask: &RequestContext) -> Self {
         let at_most = |most: Duration, wanted: Option<Duration>| wanted.map_or(most, |wanted| most.min(wanted));
-        let connect = at_most(limits.connect_time, ask.patience.connect);
+        let connect = at_most(limits.connect_time, ask.timeouts.connect);
         Self {
             connected: (Instant::now() + connect).min(ask.ends),
-            head: at_most(limits.time, ask.patience.head),
-            pause: at_most(limits.time, ask.patience.pause),
+            head: at_most(limits.time, ask.timeouts.head),
+            pause: at_most(limits.time, ask.timeouts.pause),
             ends: ask.ends,
         }
     }
 }
 
 /// The request as it goes out: a path, and the host of the grant.
-fn outgoing(mut head: Parts, body: Up, decision: &Decision) -> Result<Request<Up>, EgressError> {
-    let path = form::path(&head.uri).ok_or(EgressError::Refused(Why::Form))?;
-    head.uri = path.parse().map_err(|_| EgressError::Refused(Why::Form))?;
+fn outgoing(mut head: Parts, body: RequestBody, decision: &Decision) -> Result<Request<RequestBody>, EgressError> {
+    let path = form::path(&head.uri).ok_or(EgressError::Refused(DenyReason::Form))?;
+    head.uri = path.parse().map_err(|_| EgressError::Refused(DenyReason::Form))?;
     head.version = Version::HTTP_11;
     head.headers = form::headers(head.headers, &decision.target);
     Ok(Request::from_parts(head, body))
@@ -186,7 +186,7 @@ fn note(failed: Unconnected, record: &Record) -> EgressError {
         record.reached(address);
     }
     if let EgressError::Address(_) = failed.error {
-        record.refused(Why::Address);
+        record.refused(DenyReason::Address);
     }
     failed.error
 }

@@ -25,12 +25,12 @@ use drivebay_policy::grants::http::{Grant, HttpLimits, Mode};
 pub use self::allowance::Allowance;
 pub use self::audit::Subject;
 pub use self::error::EgressError;
-pub use self::exchange::{Ask, Patience};
-pub use self::policy::Standing;
+pub use self::exchange::{GuestTimeouts, RequestContext};
+pub use self::policy::Phase;
 pub use self::progress::Progress;
-pub use self::request_body::{Presence, Up};
+pub use self::request_body::{Presence, RequestBody};
 pub use self::resolve::{Answer, Resolve, System};
-pub use self::response_body::Down;
+pub use self::response_body::ResponseBody;
 pub use self::tls::TlsError;
 
 use self::connect::Connector;

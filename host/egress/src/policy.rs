@@ -2,7 +2,7 @@
 
 use http::Request;
 
-use super::error::Why;
+use super::error::DenyReason;
 use super::form;
 use drivebay_policy::grants::http::address::{Judgement, Range, judge};
 use drivebay_policy::grants::http::grant::{Grant, Mode};
@@ -10,7 +10,7 @@ use drivebay_policy::grants::http::target::Target;
 
 /// Whether the generation serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
+pub enum Phase {
     /// It is looked at, or hears what another one is asked: it must change nothing.
     Trial,
     /// It serves.
@@ -38,7 +38,7 @@ pub struct Decision {
     /// The place of the grant among those of the generation; none: there is none, and it is only reported.
     pub grant: Option<usize>,
     /// Why enforcing would refuse it; none: it would not.
-    pub reported: Option<Why>,
+    pub reported: Option<DenyReason>,
 }
 
 /// Which of the addresses of a name may be reached.
@@ -61,13 +61,13 @@ impl Policy {
     /// Why the request may not go out, and where it wanted to go as far as that can be told. What a request looks
     /// like, and what it may do before the generation serves, is enforced in every mode: a trial that changes
     /// something is no trial.
-    pub fn decide<B>(&self, request: &Request<B>, standing: Standing) -> Result<Decision, (Why, Option<Target>)> {
-        let target = form::target(request).ok_or((Why::Form, None))?;
+    pub fn decide<B>(&self, request: &Request<B>, phase: Phase) -> Result<Decision, (DenyReason, Option<Target>)> {
+        let target = form::target(request).ok_or((DenyReason::Form, None))?;
         let found = self.rows.iter().position(|row| row.grant.origin.matches(&target));
         let missing = match (found, self.rows.is_empty()) {
             (Some(_), _) => None,
-            (None, true) => Some(Why::Ungranted),
-            (None, false) => Some(Why::Origin),
+            (None, true) => Some(DenyReason::Ungranted),
+            (None, false) => Some(DenyReason::Origin),
         };
         if let (Some(why), Mode::Enforce) = (missing, self.mode) {
             return Err((why, Some(target)));
@@ -75,8 +75,8 @@ impl Policy {
         let login = found.and_then(|at| self.rows.get(at)).map_or(&[][..], |row| &row.grant.login);
         let is_harmless = form::is_reading(request.method(), request.headers())
             || login.iter().any(|path| path == request.uri().path());
-        if standing == Standing::Trial && !is_harmless {
-            return Err((Why::Trial, Some(target)));
+        if phase == Phase::Trial && !is_harmless {
+            return Err((DenyReason::Trial, Some(target)));
         }
         Ok(Decision { target, grant: found, reported: missing })
     }
@@ -90,7 +90,7 @@ impl Policy {
 
 /// What becomes of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum AddressVerdict {
     /// It is dialled.
     Reached,
     /// It is dialled only because nothing is enforced.
@@ -101,11 +101,11 @@ pub enum Fate {
 
 impl Reach {
     /// What becomes of one address.
-    pub fn fate(&self, address: std::net::IpAddr) -> Fate {
+    pub fn fate(&self, address: std::net::IpAddr) -> AddressVerdict {
         match (judge(address, &self.ranges), self.mode) {
-            (Judgement::Open, _) => Fate::Reached,
-            (Judgement::Closed(_), Mode::Report) => Fate::Reported,
-            (Judgement::Closed(_) | Judgement::Barred(_), _) => Fate::Refused,
+            (Judgement::Open, _) => AddressVerdict::Reached,
+            (Judgement::Closed(_), Mode::Report) => AddressVerdict::Reported,
+            (Judgement::Closed(_) | Judgement::Barred(_), _) => AddressVerdict::Refused,
         }
     }
 }

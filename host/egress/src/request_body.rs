@@ -14,7 +14,7 @@ use super::allowance::{Bounds, after};
 use super::error::EgressError;
 
 /// The body of a request on its way.
-pub type Up = UnsyncBoxBody<Bytes, EgressError>;
+pub type RequestBody = UnsyncBoxBody<Bytes, EgressError>;
 
 /// Whether the guest whose requests they are is still there. A body whose guest is gone looks finished, and would be
 /// taken for a whole one.
@@ -57,7 +57,7 @@ pub(super) struct Size {
 }
 
 /// Bounds a body from the guest. The flag tells when all of it went out.
-pub(super) fn up<B>(body: B, size: Size, bounds: Bounds, guest: Witness) -> (Up, Arc<AtomicBool>)
+pub(super) fn up<B>(body: B, size: Size, bounds: Bounds, guest: Witness) -> (RequestBody, Arc<AtomicBool>)
 where
     B: Body<Data = Bytes> + Send + 'static,
 {

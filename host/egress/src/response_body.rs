@@ -16,7 +16,7 @@ use super::pool::Checkout;
 
 /// The body of an answer.
 #[derive(Debug)]
-pub struct Down {
+pub struct ResponseBody {
     body: Incoming,
     left: u64,
     bounds: Bounds,
@@ -35,7 +35,7 @@ pub(super) struct Times {
     pub ends: Instant,
 }
 
-impl Down {
+impl ResponseBody {
     pub(super) fn new(body: Incoming, limit: u64, bounds: Bounds, times: Times, checkout: Checkout) -> Self {
         let Times { pause, ends } = times;
         let mut down = Self { body, left: limit, bounds, pause, ends, waiting: None, checkout: Some(checkout) };
@@ -65,7 +65,7 @@ impl Down {
     }
 }
 
-impl Body for Down {
+impl Body for ResponseBody {
     type Data = Bytes;
     type Error = EgressError;
 

@@ -141,16 +141,16 @@ pub enum RefusalCode {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Outcome {
     /// The backend never saw it.
-    NotStarted(Hindrance),
+    NotStarted(NotStarted),
     /// It ran to its end, and the end was a refusal.
     Finished(RefusalCode),
     /// Something may have been done.
-    Unknown(Doubt),
+    Unknown(Uncertainty),
 }
 
 /// Why a call was not started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Hindrance {
+pub enum NotStarted {
     /// The request breaks a rule.
     Invalid(InvalidKind),
     /// The backend does not have what the RPC needs, or this socket does not serve it.
@@ -169,7 +169,7 @@ pub enum Hindrance {
 
 /// Why nobody knows what a call has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doubt {
+pub enum Uncertainty {
     /// The guest did not return.
     Fault(FaultKind),
     /// Its answer breaks the contract.
@@ -186,23 +186,23 @@ impl CallError {
     /// What is known of the call's outcome. Status codes and the breaker follow from this alone.
     pub const fn outcome(&self) -> Outcome {
         match self {
-            Self::Invalid(invalid) => Outcome::NotStarted(Hindrance::Invalid(invalid.kind)),
+            Self::Invalid(invalid) => Outcome::NotStarted(NotStarted::Invalid(invalid.kind)),
             Self::Unsupported(Unsupported::NotExported(_) | Unsupported::OtherSocket(_)) => {
-                Outcome::NotStarted(Hindrance::Unsupported)
+                Outcome::NotStarted(NotStarted::Unsupported)
             }
-            Self::Busy(_) => Outcome::NotStarted(Hindrance::Busy),
+            Self::Busy(_) => Outcome::NotStarted(NotStarted::Busy),
             Self::NotReady(_) | Self::Fault(Fault { kind: FaultKind::Pool, .. }) => {
-                Outcome::NotStarted(Hindrance::NotReady)
+                Outcome::NotStarted(NotStarted::NotReady)
             }
-            Self::Decided(Decision::AlreadyExists(_)) => Outcome::NotStarted(Hindrance::AlreadyExists),
-            Self::Decided(Decision::FailedPrecondition(_)) => Outcome::NotStarted(Hindrance::Precondition),
-            Self::Decided(Decision::NotFound(_)) => Outcome::NotStarted(Hindrance::NotFound),
+            Self::Decided(Decision::AlreadyExists(_)) => Outcome::NotStarted(NotStarted::AlreadyExists),
+            Self::Decided(Decision::FailedPrecondition(_)) => Outcome::NotStarted(NotStarted::Precondition),
+            Self::Decided(Decision::NotFound(_)) => Outcome::NotStarted(NotStarted::NotFound),
             Self::Refused(refusal) => Outcome::Finished(refusal.code),
-            Self::Fault(fault) => Outcome::Unknown(Doubt::Fault(fault.kind)),
-            Self::BadAnswer(_) => Outcome::Unknown(Doubt::Answer),
-            Self::Told => Outcome::Unknown(Doubt::Secret),
-            Self::NodeLost => Outcome::Unknown(Doubt::Node),
-            Self::Deadline => Outcome::Unknown(Doubt::Deadline),
+            Self::Fault(fault) => Outcome::Unknown(Uncertainty::Fault(fault.kind)),
+            Self::BadAnswer(_) => Outcome::Unknown(Uncertainty::Answer),
+            Self::Told => Outcome::Unknown(Uncertainty::Secret),
+            Self::NodeLost => Outcome::Unknown(Uncertainty::Node),
+            Self::Deadline => Outcome::Unknown(Uncertainty::Deadline),
         }
     }
 }

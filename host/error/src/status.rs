@@ -4,7 +4,7 @@
 
 use tonic::{Code, Status};
 
-use super::{CallError, Doubt, Hindrance, Outcome, RefusalCode};
+use super::{CallError, NotStarted, Outcome, RefusalCode, Uncertainty};
 use drivebay_contract::{Effect, InvalidKind, Method};
 use drivebay_observe::text::tame;
 use drivebay_sandbox::fault::FaultKind;
@@ -42,17 +42,17 @@ pub const fn code(family: Family, outcome: Outcome) -> Code {
     }
 }
 
-const fn not_started(hindrance: Hindrance) -> Code {
+const fn not_started(hindrance: NotStarted) -> Code {
     match hindrance {
-        Hindrance::Invalid(InvalidKind::Argument) => Code::InvalidArgument,
-        Hindrance::Invalid(InvalidKind::Range) => Code::OutOfRange,
-        Hindrance::Invalid(InvalidKind::Unsupported) | Hindrance::Unsupported => Code::Unimplemented,
-        Hindrance::Invalid(InvalidKind::Precondition) | Hindrance::Precondition => Code::FailedPrecondition,
-        Hindrance::Busy => Code::Aborted,
+        NotStarted::Invalid(InvalidKind::Argument) => Code::InvalidArgument,
+        NotStarted::Invalid(InvalidKind::Range) => Code::OutOfRange,
+        NotStarted::Invalid(InvalidKind::Unsupported) | NotStarted::Unsupported => Code::Unimplemented,
+        NotStarted::Invalid(InvalidKind::Precondition) | NotStarted::Precondition => Code::FailedPrecondition,
+        NotStarted::Busy => Code::Aborted,
         // Never RESOURCE_EXHAUSTED: the provisioner reads that as "no space" and reschedules.
-        Hindrance::NotReady => Code::Unavailable,
-        Hindrance::AlreadyExists => Code::AlreadyExists,
-        Hindrance::NotFound => Code::NotFound,
+        NotStarted::NotReady => Code::Unavailable,
+        NotStarted::AlreadyExists => Code::AlreadyExists,
+        NotStarted::NotFound => Code::NotFound,
     }
 }
 
@@ -75,13 +75,14 @@ const fn refused(family: Family, code: RefusalCode) -> Code {
     }
 }
 
-const fn unknown(family: Family, doubt: Doubt) -> Code {
+const fn unknown(family: Family, doubt: Uncertainty) -> Code {
     match (doubt, family) {
-        (Doubt::Deadline, _) | (Doubt::Fault(FaultKind::Wall | FaultKind::Cpu), Family::Changing | Family::Reading) => {
+        (Uncertainty::Deadline, _)
+        | (Uncertainty::Fault(FaultKind::Wall | FaultKind::Cpu), Family::Changing | Family::Reading) => {
             Code::DeadlineExceeded
         }
         // The helper comes back, a directory can be put back, other calls end: a read is worth repeating as well.
-        (Doubt::Node | Doubt::Fault(FaultKind::Directory | FaultKind::Together), Family::Reading)
+        (Uncertainty::Node | Uncertainty::Fault(FaultKind::Directory | FaultKind::Together), Family::Reading)
         | (_, Family::Changing) => Code::Unavailable,
         (_, Family::Reading) => Code::Internal,
         (_, Family::Replication) => Code::Unknown,

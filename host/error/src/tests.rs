@@ -91,7 +91,7 @@ fn an_unknown_outcome_of_a_change_is_never_final() {
 #[test]
 fn replication_faults_are_unknown() {
     for kind in FAULTS.into_iter().filter(|k| *k != FaultKind::Pool) {
-        assert_eq!(code(Family::Replication, Outcome::Unknown(Doubt::Fault(kind))), Code::Unknown);
+        assert_eq!(code(Family::Replication, Outcome::Unknown(Uncertainty::Fault(kind))), Code::Unknown);
     }
     for error in all() {
         assert_ne!(code(Family::Replication, error.outcome()), Code::Internal, "{error:?}");
@@ -104,7 +104,7 @@ fn a_directory_that_is_gone_leaves_the_outcome_unknown() {
     for family in FAMILIES {
         let error = CallError::Fault(Fault::new(FaultKind::Directory, "/srv/pool"));
         let expected = if family == Family::Replication { Code::Unknown } else { Code::Unavailable };
-        let unknown = Outcome::Unknown(Doubt::Fault(FaultKind::Directory));
+        let unknown = Outcome::Unknown(Uncertainty::Fault(FaultKind::Directory));
         assert_eq!((code(family, unknown), error.outcome()), (expected, unknown));
         assert!(!of(family, &error, "c-1").message().contains("/srv/pool"));
     }
@@ -115,7 +115,7 @@ fn overload_is_never_resource_exhausted() {
     for family in FAMILIES {
         for error in [CallError::NotReady(NotReady::Overloaded), CallError::Fault(Fault::new(FaultKind::Pool, ""))] {
             assert_eq!(code(family, error.outcome()), Code::Unavailable);
-            assert_eq!(error.outcome(), Outcome::NotStarted(Hindrance::NotReady));
+            assert_eq!(error.outcome(), Outcome::NotStarted(NotStarted::NotReady));
         }
     }
 }

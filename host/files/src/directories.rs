@@ -7,7 +7,7 @@
 
 use super::{
     View,
-    descriptors::{Done, OpenFiles, Patience, Root, Trouble, is_local},
+    descriptors::{OpError, OpResult, OpenFiles, Patience, Root, is_local},
     error::{FileError, FileErrorCode},
     granted::Granted,
     mounts,
@@ -128,27 +128,27 @@ impl Grant {
     }
 
     /// Opens it for the component's own work, as it is now. Work that may wait goes through its [`Self::guard`].
-    pub(super) fn open_for_component(&self, patience: Patience) -> Done<OwnedFd> {
+    pub(super) fn open_for_component(&self, patience: Patience) -> OpResult<OwnedFd> {
         const FLAGS: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
         if patience == Patience::Any {
             let opened = find(&self.found, &self.host).and_then(|found| found.open(FLAGS));
             return opened.map_err(|error| self.absent(Errno::from_io_error(&error).unwrap_or(Errno::IO)));
         }
-        let Some(found) = self.found.get().filter(|found| found.is_local()) else { return Err(Trouble::Waits) };
+        let Some(found) = self.found.get().filter(|found| found.is_local()) else { return Err(OpError::Waits) };
         open_plain(&found.host, FLAGS, PLAIN | ResolveFlags::CACHED).map_err(|errno| match errno {
             // Kernels before 5.12 do not know the flag.
-            Errno::AGAIN | Errno::INVAL | Errno::NOSYS => Trouble::Waits,
+            Errno::AGAIN | Errno::INVAL | Errno::NOSYS => OpError::Waits,
             other => self.absent(other),
         })
     }
 
     /// A full table of descriptors says nothing about the directory.
-    fn absent(&self, errno: Errno) -> Trouble {
+    fn absent(&self, errno: Errno) -> OpError {
         match errno {
-            Errno::MFILE | Errno::NFILE | Errno::NOMEM => Trouble::Refused(Errno::NOMEM),
+            Errno::MFILE | Errno::NFILE | Errno::NOMEM => OpError::Refused(Errno::NOMEM),
             // A component that can do without it gets an error; nothing says that its contents are gone.
-            _ if self.is_optional() => Trouble::Refused(Errno::IO),
-            _ => Trouble::Absent(self.guest.text()),
+            _ if self.is_optional() => OpError::Refused(Errno::IO),
+            _ => OpError::Absent(self.guest.text()),
         }
     }
 

@@ -17,8 +17,8 @@ use crate::error::NodeError;
 use crate::permissions::Mandate;
 use crate::process::{self, HELPER_SUBCOMMAND};
 use crate::protocol::{LONGEST_LAUNCH_ANSWER, Order, SHOW, START_HELPER};
-use crate::view::Showroom;
-use crate::visible::{ReadVisible, Showing, Visible};
+use crate::view::LiveView;
+use crate::visible::{ReadVisible, Visibility, Visible};
 use crate::{frames, ledger_directory, sealed};
 
 /// The program as the kernel runs it, also when its file was replaced by a newer one meanwhile.
@@ -40,10 +40,10 @@ pub fn launcher_main(descriptor: RawFd, read: ReadVisible) -> ExitCode {
         // Links on the way are the operator's now; a broken host could change those that it may write to.
         mandate.state_dir = mandate.state_dir.canonicalize().map_err(|error| unusable(&mandate.state_dir, &error))?;
         let path = ledger_directory::prepare(&mandate.state_dir)?;
-        visible.push(Visible { path, how: Showing::Hidden });
+        visible.push(Visible { path, how: Visibility::Hidden });
         let sealed = sealed::seal(&mandate)?;
         let Mandate { state_dir, file, .. } = mandate;
-        serve(&socket, &sealed, &Showroom::new(state_dir, file, visible, read))
+        serve(&socket, &sealed, &LiveView::new(state_dir, file, visible, read))
     });
     match served {
         Ok(()) => ExitCode::SUCCESS,
@@ -58,7 +58,7 @@ fn unusable(state_dir: &Path, error: &std::io::Error) -> NodeError {
     NodeError::io(format!("looking for the state directory {}", state_dir.display()), error)
 }
 
-fn serve(socket: &OwnedFd, mandate: &OwnedFd, showroom: &Showroom) -> Result<(), NodeError> {
+fn serve(socket: &OwnedFd, mandate: &OwnedFd, live: &LiveView) -> Result<(), NodeError> {
     let mandate = sealed::number(mandate)?;
     let helpers = Arc::new(AtomicUsize::new(0));
     let failed = |errno| NodeError::system("hearing the host", errno);
@@ -68,7 +68,7 @@ fn serve(socket: &OwnedFd, mandate: &OwnedFd, showroom: &Showroom) -> Result<(),
         let (words, namespace) = match request.get(..length) {
             // The host is gone.
             None | Some([]) => return Ok(()),
-            Some(SHOW) => match showroom.show() {
+            Some(SHOW) => match live.show() {
                 Ok((paths, namespace)) => (paths.to_string(), namespace),
                 Err(error) => (error.message, None),
             },

@@ -50,7 +50,7 @@ pub use protocol::{
     Load, Login, NfsShare, Operation, PathRole, Publication, PublicationKind, RecoveryReport, Request, Secret, Share,
     Target, Unresolved, Usage, UsageUnit,
 };
-pub use visible::{ReadVisible, Showing, Visible};
+pub use visible::{ReadVisible, Visibility, Visible};
 
 use std::sync::Arc;
 

@@ -13,13 +13,13 @@ pub struct Visible {
     /// Absolute. Links in it are the operator's, and are followed whenever it is looked at.
     pub path: PathBuf,
     /// How it is shown.
-    pub how: Showing,
+    pub how: Visibility,
 }
 
 /// How a path is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Showing {
+pub enum Visibility {
     /// A directory of the host's own, to write in, without what is mounted below it; made where it is not there.
     Own,
     /// A directory with all that is mounted below it, to read.

@@ -137,7 +137,7 @@ impl Index {
 
 /// What is known of a component, for its package.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct About {
+pub(crate) struct ComponentInfo {
     /// Name of the component's file in the package.
     pub(crate) title: String,
     pub(crate) exports: Vec<String>,
@@ -169,12 +169,12 @@ struct Interfaces<'a> {
 
 /// A manifest with the blobs that it names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Whole {
+pub(crate) struct CompleteManifest {
     pub(crate) manifest: Vec<u8>,
     pub(crate) blobs: Vec<(Descriptor, Vec<u8>)>,
 }
 
-impl Whole {
+impl CompleteManifest {
     /// The digits of the manifest's digest.
     pub(crate) fn digest(&self) -> String {
         sha256(&self.manifest)
@@ -189,7 +189,7 @@ impl Whole {
 ///
 /// # Errors
 /// Never, as far as is known: text becomes JSON.
-pub(crate) fn package(component: Vec<u8>, about: &About) -> Result<Whole> {
+pub(crate) fn package(component: Vec<u8>, about: &ComponentInfo) -> Result<CompleteManifest> {
     let mut layer = Descriptor::of(WASM[0], &component);
     let config = serde_json::to_vec(&Config {
         created: &about.created,
@@ -210,7 +210,7 @@ pub(crate) fn package(component: Vec<u8>, about: &About) -> Result<Whole> {
         subject: None,
         annotations: about.annotations.clone(),
     };
-    Whole::of(&manifest, vec![(described, config), (layer, component)])
+    CompleteManifest::of(&manifest, vec![(described, config), (layer, component)])
 }
 
 /// What is attached to the manifest `subject`: one blob of this media type.
@@ -222,7 +222,7 @@ pub(crate) fn attached(
     media_type: &str,
     bytes: Vec<u8>,
     annotations: BTreeMap<String, String>,
-) -> Result<Whole> {
+) -> Result<CompleteManifest> {
     let subject = Descriptor { annotations: BTreeMap::new(), artifact_type: None, ..subject };
     let (config, layer) = (Descriptor::of(EMPTY, NOTHING), Descriptor::of(media_type, &bytes));
     let manifest = Manifest {
@@ -234,11 +234,11 @@ pub(crate) fn attached(
         subject: Some(subject),
         annotations,
     };
-    Whole::of(&manifest, vec![(config, NOTHING.to_vec()), (layer, bytes)])
+    CompleteManifest::of(&manifest, vec![(config, NOTHING.to_vec()), (layer, bytes)])
 }
 
 /// How an attached manifest stands in the list of what refers to another.
-pub(crate) fn referrer(whole: &Whole) -> Result<Descriptor> {
+pub(crate) fn referrer(whole: &CompleteManifest) -> Result<Descriptor> {
     let manifest = Manifest::read(&whole.manifest)?;
     let mut descriptor = Descriptor::of(MANIFEST, &whole.manifest);
     descriptor.artifact_type = manifest.artifact_type;
@@ -268,13 +268,13 @@ pub(crate) fn checked(manifest: &[u8], digest: Option<&str>) -> Result<Descripto
 mod tests {
     use super::*;
 
-    fn about() -> About {
-        About {
+    fn about() -> ComponentInfo {
+        ComponentInfo {
             title: "array.wasm".to_owned(),
             exports: vec!["drivebay:backend/identity@0.1.0".to_owned()],
             created: "2026-01-02T03:04:05Z".to_owned(),
             annotations: BTreeMap::from([("org.opencontainers.image.version".to_owned(), "1.2.3".to_owned())]),
-            ..About::default()
+            ..ComponentInfo::default()
         }
     }
 

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context as _, Result, bail};
 use drivebay_policy::package::Reference;
 
-use crate::artifact::{Descriptor, INDEX, Index, LARGEST_MANIFEST, MANIFEST, Manifest, Whole, referrer};
+use crate::artifact::{CompleteManifest, Descriptor, INDEX, Index, LARGEST_MANIFEST, MANIFEST, Manifest, referrer};
 
 /// Under which name tools look for a manifest: the tag (oras), or the whole name.
 const NAME: &str = "org.opencontainers.image.ref.name";
@@ -95,7 +95,7 @@ impl Layout {
     ///
     /// # Errors
     /// When the directory cannot be written, or is something else.
-    pub(crate) fn push(&self, whole: &Whole, reference: Option<&Reference>) -> Result<()> {
+    pub(crate) fn push(&self, whole: &CompleteManifest, reference: Option<&Reference>) -> Result<()> {
         let mut descriptor = Descriptor::of(MANIFEST, &whole.manifest);
         if let Some((reference, tag)) = reference.and_then(|reference| Some((reference, reference.tag.as_ref()?))) {
             let name = format!("{}/{}:{tag}", reference.registry, reference.repository);
@@ -108,11 +108,11 @@ impl Layout {
     ///
     /// # Errors
     /// As `push`.
-    pub(crate) fn attach(&self, whole: &Whole) -> Result<()> {
+    pub(crate) fn attach(&self, whole: &CompleteManifest) -> Result<()> {
         self.put(whole, referrer(whole)?)
     }
 
-    fn put(&self, whole: &Whole, descriptor: Descriptor) -> Result<()> {
+    fn put(&self, whole: &CompleteManifest, descriptor: Descriptor) -> Result<()> {
         self.begin()?;
         for (blob, bytes) in &whole.blobs {
             self.write(&self.path(&blob.sha256()?), bytes)?;
@@ -174,7 +174,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::artifact::{About, attached, package};
+    use crate::artifact::{ComponentInfo, attached, package};
 
     fn reference(text: &str) -> Reference {
         text.parse().unwrap()
@@ -187,7 +187,7 @@ mod tests {
         assert!(
             layout.manifest(&reference("oci://r.example/a:1")).unwrap_err().to_string().contains("no OCI image layout")
         );
-        let [one, two] = [b"one", b"two"].map(|bytes| package(bytes.to_vec(), &About::default()).unwrap());
+        let [one, two] = [b"one", b"two"].map(|bytes| package(bytes.to_vec(), &ComponentInfo::default()).unwrap());
         layout.push(&one, Some(&reference("oci://r.example/a:1"))).unwrap();
         layout.push(&two, Some(&reference("oci://r.example/b:2"))).unwrap();
         assert_eq!(layout.manifest(&reference("oci://r.example/a:1")).unwrap(), one.manifest);
@@ -204,7 +204,7 @@ mod tests {
     fn what_refers_to_a_manifest_is_found_and_sizes_are_checked() {
         let directory = tempfile::tempdir().unwrap();
         let layout = Layout::new(directory.path());
-        let one = package(b"one".to_vec(), &About::default()).unwrap();
+        let one = package(b"one".to_vec(), &ComponentInfo::default()).unwrap();
         layout.push(&one, Some(&reference("oci://r.example/a:1"))).unwrap();
         let subject = Descriptor::of(MANIFEST, &one.manifest);
         let bill = attached(subject, "text/x", b"bill".to_vec(), std::collections::BTreeMap::new()).unwrap();

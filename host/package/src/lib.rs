@@ -15,6 +15,6 @@ mod sections;
 mod store;
 
 pub use keeper::{
-    KEEPER_SUBCOMMAND, Keeper, Looked, Named, Order, PULLER_SUBCOMMAND, ReadNamed, keeper_main, puller_main,
+    KEEPER_SUBCOMMAND, Keeper, Named, Order, PULLER_SUBCOMMAND, ReadNamed, ResolvedPackage, keeper_main, puller_main,
 };
 pub use options::RegistryOptions;

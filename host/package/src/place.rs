@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::artifact::{Descriptor, checked, sha256};
-use crate::store::Vouching;
+use crate::store::SignatureText;
 
 const CURRENT: &str = "current";
 const COMPONENT: &str = "component.wasm";
@@ -37,7 +37,7 @@ pub(crate) struct Record {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Fetched {
     pub(crate) manifest: Vec<u8>,
-    pub(crate) vouching: Vouching,
+    pub(crate) vouching: SignatureText,
 }
 
 /// The packages of one backend.
@@ -96,7 +96,7 @@ impl Place {
         let own = fs::read_to_string(signature::beside(&component)).ok();
         let bundles = fs::read_to_string(signature::bundle_beside(&component)).unwrap_or_default();
         let bundles = bundles.lines().map(str::to_owned).collect();
-        Some((record, Fetched { manifest, vouching: Vouching { own, bundles } }))
+        Some((record, Fetched { manifest, vouching: SignatureText { own, bundles } }))
     }
 
     /// A new directory.
@@ -229,14 +229,14 @@ mod tests {
     use std::os::unix::fs::PermissionsExt as _;
 
     use super::*;
-    use crate::artifact::{About, Whole, package};
+    use crate::artifact::{CompleteManifest, ComponentInfo, package};
 
-    fn fetched(whole: &Whole) -> Fetched {
+    fn fetched(whole: &CompleteManifest) -> Fetched {
         let bundles = vec!["{\n}".to_owned()];
-        Fetched { manifest: whole.manifest.clone(), vouching: Vouching { own: Some("own".to_owned()), bundles } }
+        Fetched { manifest: whole.manifest.clone(), vouching: SignatureText { own: Some("own".to_owned()), bundles } }
     }
 
-    fn shown(place: &Place, whole: &Whole, component: &[u8], reference: &Reference) -> Result<Record> {
+    fn shown(place: &Place, whole: &CompleteManifest, component: &[u8], reference: &Reference) -> Result<Record> {
         let stage = place.stage()?;
         stage.component()?.write_all(component)?;
         place.show(stage, reference, &fetched(whole))
@@ -247,7 +247,7 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let place = Place::open(root.path().join("packages/b")).unwrap();
         assert_eq!(fs::metadata(&place.directory).unwrap().permissions().mode() & 0o777, 0o700);
-        let [one, two] = [&b"one"[..], b"two"].map(|bytes| package(bytes.to_vec(), &About::default()).unwrap());
+        let [one, two] = [&b"one"[..], b"two"].map(|bytes| package(bytes.to_vec(), &ComponentInfo::default()).unwrap());
         let tag: Reference = "oci://r.example/a:1".parse().unwrap();
         assert_eq!(place.current(), None);
         let record = shown(&place, &one, b"one", &tag).unwrap();

@@ -9,7 +9,7 @@ use drivebay_signature::BUNDLE;
 use sha2::{Digest as _, Sha256};
 
 use crate::access;
-use crate::artifact::{Descriptor, MANIFEST, Manifest, Whole, attached, sha256};
+use crate::artifact::{CompleteManifest, Descriptor, MANIFEST, Manifest, attached, sha256};
 use crate::layout::Layout;
 use crate::registry::{Access, Registry};
 
@@ -30,7 +30,7 @@ pub(crate) enum Store {
 
 /// What vouches for a package, as text.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub(crate) struct Vouching {
+pub(crate) struct SignatureText {
     pub(crate) own: Option<String>,
     pub(crate) bundles: Vec<String>,
 }
@@ -114,8 +114,8 @@ impl Store {
     ///
     /// # Errors
     /// When the store cannot be asked. One that cannot be read is left out: another may count.
-    pub(crate) async fn vouching(&self, digest: &str) -> Result<Vouching> {
-        let mut vouching = Vouching::default();
+    pub(crate) async fn vouching(&self, digest: &str) -> Result<SignatureText> {
+        let mut vouching = SignatureText::default();
         for (_, attached) in self.attached(digest).await? {
             let Some(layer) = attached.layers.first().filter(|layer| layer.size <= LARGEST_SIGNATURE) else { continue };
             let kind = layer.media_type.as_str();
@@ -169,20 +169,20 @@ impl Store {
     ///
     /// # Errors
     /// When a part is not there, or is another.
-    pub(crate) async fn whole(&self, manifest: Vec<u8>, most: u64) -> Result<Whole> {
+    pub(crate) async fn whole(&self, manifest: Vec<u8>, most: u64) -> Result<CompleteManifest> {
         let read = Manifest::read(&manifest)?;
         let mut blobs = Vec::new();
         for blob in std::iter::once(&read.config).chain(&read.layers) {
             blobs.push((blob.clone(), self.bytes(blob, most).await?));
         }
-        Ok(Whole { manifest, blobs })
+        Ok(CompleteManifest { manifest, blobs })
     }
 
     /// Everything that is attached to a manifest, to be written elsewhere.
     ///
     /// # Errors
     /// As `whole`.
-    pub(crate) async fn attachments(&self, digest: &str) -> Result<Vec<Whole>> {
+    pub(crate) async fn attachments(&self, digest: &str) -> Result<Vec<CompleteManifest>> {
         let mut all = Vec::new();
         for (manifest, _) in self.attached(digest).await? {
             all.push(self.whole(manifest, LARGEST_ATTACHED).await?);
@@ -194,7 +194,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store refuses it.
-    pub(crate) async fn push(&self, whole: &Whole, reference: &Reference) -> Result<()> {
+    pub(crate) async fn push(&self, whole: &CompleteManifest, reference: &Reference) -> Result<()> {
         match self {
             Self::Registry(registry) => registry.push(whole, reference.tag.as_deref()).await,
             Self::Layout(layout) => layout.push(whole, Some(reference)),
@@ -205,7 +205,7 @@ impl Store {
     ///
     /// # Errors
     /// When the store refuses it.
-    pub(crate) async fn attach(&self, whole: &Whole, subject: &str) -> Result<()> {
+    pub(crate) async fn attach(&self, whole: &CompleteManifest, subject: &str) -> Result<()> {
         match self {
             Self::Registry(registry) => registry.attach(whole, subject).await,
             Self::Layout(layout) => layout.attach(whole),

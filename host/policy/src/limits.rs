@@ -156,7 +156,7 @@ impl Default for WallLimits {
 
 /// The kinds of calls that differ in how long they may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Duty {
+pub enum CallKind {
     /// A call that reads.
     Read,
     /// A call that changes something.
@@ -173,14 +173,14 @@ pub enum Duty {
 
 impl WallLimits {
     /// The limit for a duty.
-    pub const fn of(&self, duty: Duty) -> Duration {
+    pub const fn of(&self, duty: CallKind) -> Duration {
         match duty {
-            Duty::Read => self.read,
-            Duty::Change => self.change,
-            Duty::Probe => self.probe,
-            Duty::Step => self.step,
-            Duty::Recovery => self.recovery,
-            Duty::Load => self.load,
+            CallKind::Read => self.read,
+            CallKind::Change => self.change,
+            CallKind::Probe => self.probe,
+            CallKind::Step => self.step,
+            CallKind::Recovery => self.recovery,
+            CallKind::Load => self.load,
         }
     }
 }

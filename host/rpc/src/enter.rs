@@ -16,7 +16,7 @@ use drivebay_error::{CallError, Refusal, RefusalCode, Unsupported};
 use drivebay_observe::drill::{self, Defence};
 use drivebay_observe::guest_log::LINE;
 use drivebay_observe::{GuestLog, Topic};
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_proto::Sensitivity;
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::instance::{GuestEnd, Live};
@@ -52,8 +52,8 @@ pub(super) fn holder<R: Rpc>(id: &str) -> Holder {
 /// What the guest's host functions know of a call.
 pub(super) fn context<R: Rpc>(lease: &Lease, request: &R, id: String) -> CallContext {
     let duty = match R::EFFECT {
-        Effect::Reads => Duty::Read,
-        Effect::Changes => Duty::Change,
+        Effect::Reads => CallKind::Read,
+        Effect::Changes => CallKind::Change,
     };
     let mut secrets = Vec::new();
     request.collect_secrets(&mut secrets);

@@ -1,6 +1,6 @@
 //! `csi.v1.GroupController`: one row an RPC, and who must name the members of a group snapshot.
 
-use super::premise::{Course, Known, Premise, Question, Source};
+use super::premise::{Known, Premise, Question, Resolution, Source};
 use super::table::service;
 use super::{Rpc, removal};
 use drivebay_admission::{LockSet, ObjectKind};
@@ -61,9 +61,9 @@ impl Premise for v1::GetVolumeGroupSnapshotRequest {
         whether_it_is_there(named, &self.secrets, known).into_iter().collect()
     }
 
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         named(&self.snapshot_ids, known)?;
-        Ok(Course::Call)
+        Ok(Resolution::Call)
     }
 }
 
@@ -76,9 +76,9 @@ impl Premise for v1::DeleteVolumeGroupSnapshotRequest {
         there.into_iter().chain(states).collect()
     }
 
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         named(&self.snapshot_ids, known)?;
         self.snapshot_ids.iter().try_for_each(|id| known.not_replicated(&Source::Snapshot(id.clone())))?;
-        Ok(Course::Call)
+        Ok(Resolution::Call)
     }
 }

@@ -22,7 +22,7 @@ mod snapshot_metadata;
 mod table;
 mod volume_group;
 
-pub use drivebay_backend::Doors;
+pub use drivebay_backend::SocketState;
 pub use front::{Front, Role};
 
 use std::time::Duration;

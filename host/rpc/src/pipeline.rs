@@ -18,7 +18,7 @@ use tracing::Instrument;
 
 use super::enter::{Permit, Unary, context, enter, holder};
 use super::front::Front;
-use super::premise::Course;
+use super::premise::Resolution;
 use super::{LedgerUse, Rpc, STEP_PATIENCE, inquiry, shadow};
 use drivebay_admission::Deadline;
 use drivebay_admission::budget::Share;
@@ -175,7 +175,7 @@ async fn carry_out<R: Unary>(
     request: R,
 ) -> Result<<R as Call>::Answer, CallError> {
     let known = inquiry::learn(backend, permit, live, &request).await?;
-    if let Course::Done(answer) = request.judge(&known, &permit.lease.facts.abilities)? {
+    if let Resolution::Done(answer) = request.judge(&known, &permit.lease.facts.abilities)? {
         tracing::debug!(call = permit.context.id, "there is nothing to do");
         request.check_answer(&answer, &permit.lease.facts.abilities)?;
         return Ok(answer);

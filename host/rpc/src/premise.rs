@@ -133,7 +133,7 @@ impl Known {
 
 /// What a call comes to, once all is known.
 #[derive(Debug, PartialEq)]
-pub(crate) enum Course<A> {
+pub(crate) enum Resolution<A> {
     /// The backend is called.
     Call,
     /// There is nothing to do, and this is the answer.
@@ -157,8 +157,8 @@ pub(crate) trait Premise: Call {
     ///
     /// # Errors
     /// Why the backend is not called.
-    fn judge(&self, _known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
-        Ok(Course::Call)
+    fn judge(&self, _known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
+        Ok(Resolution::Call)
     }
 
     /// The answer where a refusal of the backend means success.

@@ -2,7 +2,7 @@
 //! every backend, because a client that deletes a replicated volume loses the copy, too. The rules
 //! of groups and of group snapshots themselves stand with their rows.
 
-use super::premise::{Course, Known, Premise, Question, Source};
+use super::premise::{Known, Premise, Question, Resolution, Source};
 use drivebay_contract::{Abilities, Feature, Interface};
 use drivebay_error::CallError;
 use drivebay_proto::pb::csi::v1::{DeleteSnapshotRequest, DeleteVolumeRequest};
@@ -25,10 +25,10 @@ impl Premise for DeleteVolumeRequest {
         groups.into_iter().chain(state(Source::Volume(id.clone()), known, able)).collect()
     }
 
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         known.not_grouped(&self.volume_id)?;
         known.not_replicated(&Source::Volume(self.volume_id.clone()))?;
-        Ok(Course::Call)
+        Ok(Resolution::Call)
     }
 }
 
@@ -37,8 +37,8 @@ impl Premise for DeleteSnapshotRequest {
         state(Source::Snapshot(self.snapshot_id.clone()), known, able).into_iter().collect()
     }
 
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         known.not_replicated(&Source::Snapshot(self.snapshot_id.clone()))?;
-        Ok(Course::Call)
+        Ok(Resolution::Call)
     }
 }

@@ -1,7 +1,7 @@
 //! `replication.Controller`: one row an RPC, and what all of them need to know of their source.
 
 use super::Rpc;
-use super::premise::{Course, Known, Premise, Question, Source};
+use super::premise::{Known, Premise, Question, Resolution, Source};
 use super::table::service;
 use drivebay_admission::LockSet;
 use drivebay_contract::bindings::exports::drivebay::backend::replication::SourceState;
@@ -71,15 +71,15 @@ fn members(request: &impl OnSource, known: &Known) -> LockSet {
 }
 
 /// A source exists, and is not replicated as a part of another one.
-fn judge<A>(request: &impl OnSource, known: &Known) -> Result<Course<A>, CallError> {
-    let Some(source) = request.source() else { return Ok(Course::Call) };
+fn judge<A>(request: &impl OnSource, known: &Known) -> Result<Resolution<A>, CallError> {
+    let Some(source) = request.source() else { return Ok(Resolution::Call) };
     match known.state(&source) {
         None if known.has_told_of(&source) => Err(Decision::NotFound(format!("there is no {source}")).into()),
         Some(SourceState { through_group: Some(group), .. }) => Err(Decision::FailedPrecondition(format!(
             "{source} is replicated as a member of volume group {group}; call with the group as the source"
         ))
         .into()),
-        _ => Ok(Course::Call),
+        _ => Ok(Resolution::Call),
     }
 }
 
@@ -101,7 +101,7 @@ macro_rules! on_source {
                 locks(self, known)
             }
 
-            fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+            fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
                 judge(self, known)
             }
 

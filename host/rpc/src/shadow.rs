@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::enter::{self, Unary};
-use drivebay_backend::{Backend, Lease, Likeness, Shadow, call_id};
+use drivebay_backend::{Backend, Comparison, Lease, Shadow, call_id};
 use drivebay_contract::Call;
 use drivebay_error::{CallError, RefusalCode};
 use drivebay_sandbox::lane::Movable;
@@ -37,14 +37,14 @@ fn end_of<R: Unary>(answer: &Result<<R as Call>::Answer, CallError>) -> Option<E
     }
 }
 
-async fn compare<R: Unary>(shadow: &Shadow, request: R, expected: End<R>) -> Likeness {
+async fn compare<R: Unary>(shadow: &Shadow, request: R, expected: End<R>) -> Comparison {
     let answer = ask(shadow, request).await;
     match (end_of::<R>(&answer), expected) {
-        (None, _) => Likeness::Bad,
-        (Some(Ok(new)), Ok(old)) if new == old => Likeness::Same,
-        (Some(Ok(_)), Ok(_)) => Likeness::Differs,
-        (Some(Err(new)), Err(old)) if new == old => Likeness::Same,
-        (Some(_), _) => Likeness::OtherCode,
+        (None, _) => Comparison::Bad,
+        (Some(Ok(new)), Ok(old)) if new == old => Comparison::Same,
+        (Some(Ok(_)), Ok(_)) => Comparison::Differs,
+        (Some(Err(new)), Err(old)) if new == old => Comparison::Same,
+        (Some(_), _) => Comparison::OtherCode,
     }
 }
 

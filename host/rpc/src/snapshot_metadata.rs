@@ -23,7 +23,7 @@ use drivebay_contract::{Call, Page};
 use drivebay_error::CallError;
 use drivebay_error::status::{self, Family};
 use drivebay_observe::drill::{self, Defence};
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 use drivebay_proto::pb::csi::v1::{self, snapshot_metadata_server};
 use drivebay_sandbox::context::CallContext;
 use drivebay_sandbox::lane::Movable;
@@ -180,7 +180,7 @@ async fn pages<R: Paged>(
 
 /// Each page has the time of a call of its own: a stream may be long, a page may not.
 fn next_page(permit: &Permit) -> Arc<CallContext> {
-    let wall = permit.lease.around.limits.wall.of(Duty::Read);
-    let page = CallContext::new(permit.context.id.clone(), permit.context.operation, Duty::Read, wall);
+    let wall = permit.lease.around.limits.wall.of(CallKind::Read);
+    let page = CallContext::new(permit.context.id.clone(), permit.context.operation, CallKind::Read, wall);
     Arc::new(page.with(permit.context.secrets.clone(), Vec::new()))
 }

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use super::premise::{Course, Known, Premise, Question, Source};
+use super::premise::{Known, Premise, Question, Resolution, Source};
 use super::table::service;
 use super::{Rpc, removal};
 use drivebay_admission::{LockSet, ObjectKind};
@@ -99,12 +99,14 @@ impl Premise for v1::ModifyVolumeGroupMembershipRequest {
     /// Clients send the present list over and over, so that costs no work. A backend that cannot
     /// describe its groups is called all the same: the answer must name the members. So is one whose group
     /// has changed since it told the members: volumes are made in groups, and nobody locks what they join.
-    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, _able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         if known.lacks_group(&self.volume_group_id) {
             return Err(Decision::NotFound(format!("there is no volume group {}", self.volume_group_id)).into());
         }
         if let Some(described) = known.described.as_ref().filter(|group| is_as_asked(self, group)) {
-            return Ok(Course::Done(v1::ModifyVolumeGroupMembershipResponse { volume_group: Some(described.clone()) }));
+            return Ok(Resolution::Done(v1::ModifyVolumeGroupMembershipResponse {
+                volume_group: Some(described.clone()),
+            }));
         }
         let other = |id: &&String| known.groups(id).iter().any(|group| *group != self.volume_group_id);
         match self.volume_ids.iter().enumerate().find(|(_, id)| other(id)) {
@@ -116,7 +118,7 @@ impl Premise for v1::ModifyVolumeGroupMembershipRequest {
                 ),
             )
             .into()),
-            None => Ok(Course::Call),
+            None => Ok(Resolution::Call),
         }
     }
 }
@@ -139,7 +141,7 @@ impl Premise for v1::DeleteVolumeGroupRequest {
 
     /// The volumes go with their group, unless the backend keeps them: then only an empty group goes
     /// (D4, G-12, G-14).
-    fn judge(&self, known: &Known, able: &Abilities) -> Result<Course<Self::Answer>, CallError> {
+    fn judge(&self, known: &Known, able: &Abilities) -> Result<Resolution<Self::Answer>, CallError> {
         let group = &self.volume_group_id;
         let members = known.members(group);
         if able.has(Feature::GroupKeepsVolumes) && !members.is_empty() {
@@ -148,7 +150,7 @@ impl Premise for v1::DeleteVolumeGroupRequest {
         }
         known.not_replicated(&Source::Group(group.clone()))?;
         members.iter().try_for_each(|id| known.not_replicated(&Source::Volume(id.clone())))?;
-        Ok(Course::Call)
+        Ok(Resolution::Call)
     }
 
     /// What is not there is deleted (G-11).

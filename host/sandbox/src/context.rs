@@ -14,7 +14,7 @@ use drivebay_admission::Guard;
 use drivebay_files::Files;
 use drivebay_node::{CallPath, Caller, ErrorCode, Node, NodeError};
 use drivebay_observe::Secrets;
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 
 /// A call under way. Shared by the guest's imports and by the task that waits for the call's end.
 #[derive(Debug)]
@@ -24,7 +24,7 @@ pub struct CallContext {
     /// The operation, for example `NodeStageVolume`.
     pub operation: &'static str,
     /// What kind of call it is.
-    pub duty: Duty,
+    pub duty: CallKind,
     /// Values that no log line may show.
     pub secrets: Secrets,
     /// Volumes that the request names: the only ones that node work may begin with.
@@ -43,7 +43,7 @@ pub struct CallContext {
 
 impl CallContext {
     /// A call that may take `wall` from now on.
-    pub fn new(id: String, operation: &'static str, duty: Duty, wall: Duration) -> Self {
+    pub fn new(id: String, operation: &'static str, duty: CallKind, wall: Duration) -> Self {
         Self {
             id,
             operation,

@@ -46,9 +46,9 @@ pub(crate) fn register(engine: &Engine) -> std::io::Result<()> {
 
 /// A guest that has a thread, until this is dropped.
 #[derive(Debug)]
-pub(super) struct AtWork(());
+pub(super) struct RunningGuard(());
 
-impl AtWork {
+impl RunningGuard {
     /// Starts the clock if it stands still.
     pub(super) fn begin() -> Self {
         AT_WORK.fetch_add(1, Ordering::SeqCst);
@@ -65,7 +65,7 @@ impl AtWork {
     }
 }
 
-impl AtWork {
+impl RunningGuard {
     /// While this is done a guest has its thread, and does not compute.
     pub(super) fn paused<T>(work: impl FnOnce() -> T) -> T {
         AT_WORK.fetch_sub(1, Ordering::SeqCst);
@@ -76,7 +76,7 @@ impl AtWork {
     }
 }
 
-impl Drop for AtWork {
+impl Drop for RunningGuard {
     fn drop(&mut self) {
         AT_WORK.fetch_sub(1, Ordering::SeqCst);
     }
@@ -133,7 +133,7 @@ mod tests {
         for _ in 0..20 {
             // Guests of other tests have their pauses.
             wait_until(|| STANDS.load(Ordering::SeqCst));
-            let at_work = AtWork::begin();
+            let at_work = RunningGuard::begin();
             let before = TICKS.load(Ordering::SeqCst);
             wait_until(|| TICKS.load(Ordering::SeqCst) > before + 2);
             drop(at_work);

@@ -25,7 +25,7 @@ pub enum LoadError {
     Large(String),
     /// Nobody waits for it any more.
     #[error("compiling was interrupted")]
-    Unwanted,
+    Cancelled,
     /// It imports something that no host offers.
     #[error("it cannot be linked: {0}")]
     Link(String),

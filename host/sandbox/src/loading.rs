@@ -11,7 +11,7 @@ use wasmtime::Engine;
 use wasmtime::component::{Component, types::ComponentItem};
 
 use super::cache::{CodeCache, CodeId, Compiled};
-use super::compiling::{self, Allowance, Unwanted, Wanted};
+use super::compiling::{self, Allowance, CancelOnDrop, CancelSignal};
 use super::instance::Program;
 pub use super::load_error::LoadError;
 use super::{engine, linker, memory};
@@ -82,19 +82,19 @@ impl Loader {
         digest: String,
         cache: Option<Arc<CodeCache>>,
     ) -> Result<Component, LoadError> {
-        let _place = PLACES.acquire().await.map_err(|_closed| LoadError::Unwanted)?;
-        let (_wanted, unwanted) = Wanted::new().map_err(|e| LoadError::Engine(e.to_string()))?;
+        let _place = PLACES.acquire().await.map_err(|_closed| LoadError::Cancelled)?;
+        let (_wanted, cancelled) = CancelOnDrop::new().map_err(|e| LoadError::Engine(e.to_string()))?;
         let this = self.clone();
         blocking(move || {
-            let code = this.compiled(&bytes, &unwanted)?;
+            let code = this.compiled(&bytes, &cancelled)?;
             this.adopt(&code, &digest, cache.as_deref())
         })
         .await
     }
 
-    fn compiled(&self, bytes: &[u8], unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
+    fn compiled(&self, bytes: &[u8], cancelled: &CancelSignal) -> Result<Vec<u8>, LoadError> {
         let begin = std::time::Instant::now();
-        let code = compiling::run(bytes, &self.runs, self.allowance, unwanted)?;
+        let code = compiling::run(bytes, &self.runs, self.allowance, cancelled)?;
         metrics().compiled(begin.elapsed());
         Ok(code)
     }
@@ -176,7 +176,7 @@ fn built_for(name: &str) -> Option<String> {
 async fn blocking<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, LoadError> + Send + 'static,
 ) -> Result<T, LoadError> {
-    spawn_blocking(work).await.map_err(|_| LoadError::Unwanted)?
+    spawn_blocking(work).await.map_err(|_| LoadError::Cancelled)?
 }
 
 /// The interfaces of a component. Names that are not of an interface can have anything in them, and are made fit to

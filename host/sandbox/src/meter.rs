@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use rustix::time::{ClockId, clock_gettime};
 
-use super::epoch::{AtWork, TICK};
+use super::epoch::{RunningGuard, TICK};
 use super::lane::Place;
 
 /// What a call may compute before it goes to its lane and takes turns: more than most calls take altogether.
@@ -88,7 +88,7 @@ impl Meter {
 
     /// Does what may hang: the clock that looks after computing guests need not tick for it.
     pub(super) fn apart<T>(work: impl FnOnce() -> T) -> T {
-        AtWork::paused(work)
+        RunningGuard::paused(work)
     }
 
     fn turn(&self) -> u64 {
@@ -148,7 +148,7 @@ impl<F: Future + Unpin> Future for Metered<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
-        let at_work = AtWork::begin();
+        let at_work = RunningGuard::begin();
         self.meter.begin_turn();
         let polled = Pin::new(&mut self.work).poll(context);
         self.meter.end_turn();

@@ -15,9 +15,9 @@ const LONGEST_NAME: usize = 256;
 
 /// Answers for these services, and for the empty name, which means all of them.
 #[derive(Debug)]
-pub(super) struct Wellness(pub(super) &'static [&'static str]);
+pub(super) struct HealthService(pub(super) &'static [&'static str]);
 
-impl Wellness {
+impl HealthService {
     fn of(&self, service: &str) -> ServingStatus {
         let known = service.is_empty() || self.0.contains(&service);
         if known { ServingStatus::Serving } else { ServingStatus::ServiceUnknown }
@@ -29,7 +29,7 @@ fn said(status: ServingStatus) -> HealthCheckResponse {
 }
 
 #[tonic::async_trait]
-impl Health for Wellness {
+impl Health for HealthService {
     type WatchStream = Pin<Box<dyn Stream<Item = Result<HealthCheckResponse, Status>> + Send>>;
 
     async fn check(&self, request: Request<HealthCheckRequest>) -> Result<Response<HealthCheckResponse>, Status> {
@@ -56,7 +56,7 @@ mod tests {
 
     use super::*;
 
-    const WELL: Wellness = Wellness(&["csi.v1.Identity"]);
+    const WELL: HealthService = HealthService(&["csi.v1.Identity"]);
 
     fn about(service: &str) -> Request<HealthCheckRequest> {
         Request::new(HealthCheckRequest { service: service.to_owned() })

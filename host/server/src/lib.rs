@@ -1,14 +1,14 @@
 //! The gRPC servers: sockets, services, reflection, health, and the end of it all. Decides nothing
 //! about calls.
 
+pub mod accept;
 mod authority;
+pub mod connection_limit;
+pub mod evicting_listener;
+mod grpc_only;
 mod health;
 pub mod listener;
-pub mod reception;
-mod rounds;
-pub mod seats;
-pub mod visitors;
-mod words;
+mod pool;
 pub mod workers;
 mod writes;
 
@@ -37,11 +37,11 @@ use drivebay_proto::pb::reclaimspace::{
 };
 use drivebay_proto::pb::replication::controller_server::ControllerServer as ReplicationServer;
 use drivebay_proto::pb::volumegroup::controller_server::ControllerServer as VolumeGroupServer;
-use drivebay_rpc::{Doors, Front};
+use drivebay_rpc::{Front, SocketState};
 
-use crate::health::Wellness;
-use crate::rounds::Rounds;
-use crate::seats::Seats;
+use crate::connection_limit::ConnectionLimit;
+use crate::health::HealthService;
+use crate::pool::ServerPool;
 use crate::workers::Workers;
 
 /// The largest request that is read: as large as clients accept answers.
@@ -68,9 +68,8 @@ const SERVED: [&str; 12] = [
 /// Connections to one socket at a time. Sidecars and kubelet hold one each, health checks come and go.
 const CONNECTIONS: usize = 512;
 
-/// Serves one socket on the threads of `workers` until its doors are closed, then lets the calls under way finish. When they turn, all
-/// connections of before are closed in order and the socket stays: clients connect again and read the
-/// capabilities anew (D9).
+/// Serves one socket on the threads of `workers` until `end`, then lets the calls under way finish. When the socket's epoch
+/// changes, the connections there are drained and the socket stays: clients connect again and read the capabilities anew (D9).
 ///
 /// # Errors
 /// When the transport fails.
@@ -78,25 +77,25 @@ pub async fn serve(
     listener: UnixListener,
     front: Front,
     workers: Arc<Workers>,
-    mut doors: watch::Receiver<Doors>,
+    mut socket_state: watch::Receiver<SocketState>,
     end: CancellationToken,
 ) -> Result<(), tonic::transport::Error> {
-    let services = routes(&front).prepare().into_axum_router().fallback(words::unknown_service);
-    let (mut rounds, seats) = (Rounds::new(services, workers), Seats::new(CONNECTIONS));
-    let mut turn = doors.borrow_and_update().turn;
+    let services = routes(&front).prepare().into_axum_router().fallback(grpc_only::unknown_service);
+    let (mut pool, limit) = (ServerPool::new(services, workers), ConnectionLimit::new(CONNECTIONS));
+    let mut epoch = socket_state.borrow_and_update().epoch;
     let served = loop {
         tokio::select! {
             () = end.cancelled() => break Ok(()),
-            turned = doors.wait_for(|doors| doors.turn != turn) => {
-                turn = turned.map_or(turn, |doors| doors.turn);
-                rounds.end();
+            changed = socket_state.wait_for(|state| state.epoch != epoch) => {
+                epoch = changed.map_or(epoch, |state| state.epoch);
+                pool.drain();
             }
-            connection = reception::next(&listener, &seats) => rounds.hand(connection),
-            error = rounds.failed() => break Err(error),
+            connection = accept::next(&listener, &limit) => pool.dispatch(connection),
+            error = pool.failed() => break Err(error),
         }
     };
-    rounds.end();
-    rounds.ended().await;
+    pool.drain();
+    pool.ended().await;
     served
 }
 
@@ -131,5 +130,5 @@ fn routes(front: &Front) -> Routes {
     if let Ok(v1alpha) = reflection().build_v1alpha() {
         routes = routes.add_service(v1alpha);
     }
-    routes.add_service(HealthServer::new(Wellness(&SERVED)))
+    routes.add_service(HealthServer::new(HealthService(&SERVED)))
 }

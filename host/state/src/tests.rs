@@ -22,22 +22,22 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
 use self::disk::Disk;
-use super::embedded::{EmbeddedStore, Medium};
+use super::embedded::{Backing, EmbeddedStore};
 use super::{Change, Namespace, Quota, StateError};
 
 /// A new store on `disk`.
 fn store_on(disk: &Disk) -> Arc<EmbeddedStore> {
-    Arc::new(EmbeddedStore::create_on(&medium(disk)).unwrap())
+    Arc::new(EmbeddedStore::create_on(&backing(disk)).unwrap())
 }
 
 /// The store that `disk` holds.
 fn reopened(disk: &Disk) -> Arc<EmbeddedStore> {
-    Arc::new(EmbeddedStore::open_on(&medium(disk)).unwrap())
+    Arc::new(EmbeddedStore::open_on(&backing(disk)).unwrap())
 }
 
-fn medium(disk: &Disk) -> Medium {
+fn backing(disk: &Disk) -> Backing {
     let disk = disk.clone();
-    Medium::new(PathBuf::from("disk"), move || Ok(Box::new(disk.clone())))
+    Backing::new(PathBuf::from("disk"), move || Ok(Box::new(disk.clone())))
 }
 
 fn namespace(store: &Arc<EmbeddedStore>, name: &str) -> Namespace {

@@ -5,7 +5,7 @@ use std::time::Instant;
 
 use anyhow::{Result, ensure};
 use bytes::Bytes;
-use drivebay_egress::{Allowance, Ask, Egress, Patience, Presence, Progress, Standing, Subject};
+use drivebay_egress::{Allowance, Egress, GuestTimeouts, Phase, Presence, Progress, RequestContext, Subject};
 use drivebay_observe::{GuestLog, Secrets};
 use drivebay_policy::grants::http::{HttpLimits, Mode};
 use http_body_util::{BodyExt as _, Full};
@@ -87,11 +87,11 @@ impl Native {
         let mut times = Vec::new();
         for _ in 0..REQUESTS {
             let begin = Instant::now();
-            let ask = Ask {
+            let ask = RequestContext {
                 call: "c-1".to_owned(),
                 secrets: Secrets::default(),
-                standing: Standing::Serving,
-                patience: Patience::default(),
+                phase: Phase::Serving,
+                timeouts: GuestTimeouts::default(),
                 ends: tokio::time::Instant::now() + PATIENCE,
                 allowance: Arc::new(Allowance::new(1 << 20, 1)),
                 guest: self.guest.witness(),

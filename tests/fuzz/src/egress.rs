@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::verdict::{Standing, Verdict, verdict};
+use crate::verdict::{Phase, Verdict, verdict};
 use drivebay_egress::form;
 use drivebay_parts::made::Maker;
 use drivebay_policy::grants::http::address::Range;
@@ -116,12 +116,12 @@ pub fn run(bytes: &[u8]) {
     let mut maker = Maker::new(bytes, &[]);
     let grants: Vec<Grant> = (0..maker.below(4)).filter_map(|_| grant(&mut maker)).collect();
     let mode = if maker.once_in(4) { Mode::Report } else { Mode::Enforce };
-    let standing = if maker.once_in(3) { Standing::Trial } else { Standing::Serving };
+    let standing = if maker.once_in(3) { Phase::Trial } else { Phase::Serving };
     let addresses: Vec<IpAddr> = (0..1 + maker.below(4)).map(|_| address(&mut maker)).collect();
     let Some(request) = request(&mut maker) else { return };
     let Ok(verdict) = decide(&grants, mode, standing, &request, &addresses) else { return };
     written(&request, &verdict.target);
-    if standing == Standing::Trial {
+    if standing == Phase::Trial {
         harmless(&request, verdict.grant.and_then(|at| grants.get(at)));
     }
     match verdict.grant.and_then(|at| grants.get(at)) {
@@ -149,10 +149,10 @@ pub fn run(bytes: &[u8]) {
 fn decide(
     grants: &[Grant],
     mode: Mode,
-    standing: Standing,
+    standing: Phase,
     request: &Request<()>,
     addresses: &[IpAddr],
-) -> Result<Verdict, drivebay_egress::error::Why> {
+) -> Result<Verdict, drivebay_egress::error::DenyReason> {
     let mut verdict = verdict(grants, mode, standing, request, addresses)?;
     if planted() {
         for (address, fate) in addresses.iter().zip(&mut verdict.addresses) {

@@ -4,9 +4,9 @@ use std::net::IpAddr;
 
 use http::Request;
 
-pub use drivebay_egress::Standing;
-use drivebay_egress::error::Why;
-use drivebay_egress::policy::{Fate, Policy};
+pub use drivebay_egress::Phase;
+use drivebay_egress::error::DenyReason;
+use drivebay_egress::policy::{AddressVerdict, Policy};
 use drivebay_policy::grants::http::target::Target;
 use drivebay_policy::grants::http::{Grant, Mode};
 
@@ -30,17 +30,17 @@ pub struct Verdict {
 pub fn verdict<B>(
     grants: &[Grant],
     mode: Mode,
-    standing: Standing,
+    standing: Phase,
     request: &Request<B>,
     addresses: &[IpAddr],
-) -> Result<Verdict, Why> {
+) -> Result<Verdict, DenyReason> {
     let policy = Policy::new(grants, mode);
     let decision = policy.decide(request, standing).map_err(|(why, _)| why)?;
     let reach = policy.reach(&decision);
     let fate = |address: &IpAddr| match reach.fate(*address) {
-        Fate::Reached => Some(false),
-        Fate::Reported => Some(true),
-        Fate::Refused => None,
+        AddressVerdict::Reached => Some(false),
+        AddressVerdict::Reported => Some(true),
+        AddressVerdict::Refused => None,
     };
     let addresses = addresses.iter().map(fate).collect();
     Ok(Verdict { target: decision.target, grant: decision.grant, reported: decision.reported.is_some(), addresses })

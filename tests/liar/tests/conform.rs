@@ -15,7 +15,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::sync::Mutex;
 
-use drivebay_conformance::{Addresses, Choice, Kind, Report, Rule, Wish, With, judge, rules};
+use drivebay_conformance::{Addresses, Choice, Kind, Report, Rule, Wish, WithFile, judge, rules};
 
 const CONSEQUENCES: &str = include_str!("../../conformance/consequences.tsv");
 const LAYOUTS: [&str; 9] =
@@ -122,9 +122,9 @@ fn report(layout: &str, broken: Option<&str>) -> Report {
     runtime.block_on(judge(&sites, with, &Choice::default(), stopped, &|_| {})).expect("the driver answers")
 }
 
-fn with(layout: &str) -> With {
+fn with(layout: &str) -> WithFile {
     let secrets = if layout == "secrets" { "[secrets]\nall = { token = \"open-sesame\" }\n" } else { "" };
-    With::parse(&format!("{WITH}{secrets}")).unwrap()
+    WithFile::parse(&format!("{WITH}{secrets}")).unwrap()
 }
 
 /// Where a rule is tried: in the first layout that its row names.

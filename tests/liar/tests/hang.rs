@@ -17,7 +17,7 @@ use std::thread;
 use std::time::Duration;
 
 use clap::Parser as _;
-use drivebay_conformance::{Addresses, Args, Choice, Kind, Report, Wish, With, judge, rules, run};
+use drivebay_conformance::{Addresses, Args, Choice, Kind, Report, Wish, WithFile, judge, rules, run};
 use tempfile::TempDir;
 use tokio::sync::watch;
 
@@ -108,7 +108,7 @@ fn report(addresses: &[Addresses], deadline: &str) -> Result<Report, String> {
 /// Judges a driver by some rules; by all, if none is named.
 fn report_with(addresses: &[Addresses], with: &str, only: &str) -> Result<Report, String> {
     let directory = tempfile::tempdir().unwrap();
-    let mut with = With::parse(with).unwrap();
+    let mut with = WithFile::parse(with).unwrap();
     let choice = if only.is_empty() { Choice::default() } else { only.parse().unwrap() };
     with.directories.work = Some(directory.path().to_owned());
     let (_wish, wished) = watch::channel(Wish::GoOn);

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::Backends;
-use super::sent::Sent;
+use super::sent::Upload;
 use super::{answer, digest};
 use drivebay_backend::gate::{Refusal, RefusalId};
-use drivebay_backend::lifecycle::{Force, Intake, Manner};
+use drivebay_backend::lifecycle::{Force, Intake, Rollout};
 use drivebay_backend::{Backend, Command, Control, Wait};
 use drivebay_error::status;
 use drivebay_proto::admin::{
@@ -35,7 +35,7 @@ impl Api {
 
     /// The file that is to be loaded: the one with this path, which is followed, where the host sees what was sent there or
     /// nothing was sent; otherwise one with what was sent.
-    async fn file(&self, backend: &Backend, named: PathBuf, sent: Option<Sent>) -> Result<PathBuf, Refusal> {
+    async fn file(&self, backend: &Backend, named: PathBuf, sent: Option<Upload>) -> Result<PathBuf, Refusal> {
         let Some(sent) = sent else { return Ok(named) };
         let failed = |words: String| Refusal::new(RefusalId::Unreadable, format!("what was sent: {words}"));
         let place = self.0.place_for_sent().ok_or_else(|| failed("this host keeps nothing".to_owned()))?;
@@ -83,7 +83,7 @@ impl Admin for Api {
     }
 
     async fn reload(&self, request: Request<Streaming<ReloadRequest>>) -> Result<Response<CommandResponse>, Status> {
-        let (request, sent) = Sent::receive(request.into_inner()).await?;
+        let (request, sent) = Upload::receive(request.into_inner()).await?;
         let (backend, _) = self.find(&request.name)?;
         let component = (!request.component.is_empty()).then(|| PathBuf::from(&request.component));
         if component.as_ref().is_some_and(|path| !path.is_absolute()) {
@@ -92,7 +92,7 @@ impl Admin for Api {
         if request.canary > 100 {
             return Err(status::malformed("canary must be a percentage, 1 to 100"));
         }
-        let manner = Manner {
+        let manner = Rollout {
             shadow: (request.shadow > 0).then_some(request.shadow),
             canary: u8::try_from(request.canary).ok().filter(|percent| *percent > 0),
         };

@@ -19,9 +19,9 @@ use crate::packages::Packages;
 use drivebay_backend::{Backend, Control};
 use drivebay_confine::InForce;
 use drivebay_proto::admin::admin_server::AdminServer;
+use drivebay_server::accept;
+use drivebay_server::connection_limit::ConnectionLimit;
 use drivebay_server::listener::{self, ListenError};
-use drivebay_server::reception;
-use drivebay_server::seats::Seats;
 
 /// The permission bits of the socket: opening it gives the right to replace backends.
 const MODE: u32 = 0o600;
@@ -78,7 +78,10 @@ pub fn serve(
     Ok(async move {
         let served = Server::builder()
             .add_service(AdminServer::new(Api(backends)))
-            .serve_with_incoming_shutdown(reception::incoming(listener, Seats::new(CONNECTIONS)), end.cancelled_owned())
+            .serve_with_incoming_shutdown(
+                accept::incoming(listener, ConnectionLimit::new(CONNECTIONS)),
+                end.cancelled_owned(),
+            )
             .await;
         if let Err(error) = served {
             tracing::error!(%error, "the admin socket failed");

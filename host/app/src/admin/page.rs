@@ -22,7 +22,7 @@ use super::{AdminError, Backends};
 use drivebay_backend::Backend;
 use drivebay_backend::breaker::View;
 use drivebay_observe::metrics::{OfBackend, metrics};
-use drivebay_server::visitors::Visitors;
+use drivebay_server::evicting_listener::EvictingListener;
 
 /// Connections at a time: a further one takes the place of the oldest.
 const CONNECTIONS: usize = 16;
@@ -46,8 +46,8 @@ pub async fn serve(
     tracing::info!(%address, "metrics at /metrics");
     let pages = Router::new().route("/metrics", get(page)).with_state(backends);
     Ok(async move {
-        let visitors = Visitors::new(listener, CONNECTIONS, IDLE);
-        let served = axum::serve(visitors, pages).with_graceful_shutdown(end.cancelled_owned()).await;
+        let evicting_listener = EvictingListener::new(listener, CONNECTIONS, IDLE);
+        let served = axum::serve(evicting_listener, pages).with_graceful_shutdown(end.cancelled_owned()).await;
         if let Err(error) = served {
             tracing::error!(%error, "the page for metrics failed");
         }
@@ -55,7 +55,7 @@ pub async fn serve(
 }
 
 async fn page(State(backends): State<Arc<dyn Backends>>) -> Response {
-    let mut looks = Looks::default();
+    let mut looks = StatusSnapshot::default();
     for (backend, _) in backends.all() {
         looks.look(&backend).await;
     }
@@ -69,7 +69,7 @@ type Gauges = Family<OfBackend, Gauge>;
 
 /// What every backend is like now.
 #[derive(Debug, Default)]
-struct Looks {
+struct StatusSnapshot {
     ready: Gauges,
     generation: Gauges,
     instances: Gauges,
@@ -78,7 +78,7 @@ struct Looks {
     broken: Gauges,
 }
 
-impl Looks {
+impl StatusSnapshot {
     async fn look(&mut self, backend: &Backend) {
         let label = OfBackend { backend: backend.name.clone() };
         let set = |gauges: &Gauges, value: u64| {

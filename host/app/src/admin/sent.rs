@@ -18,12 +18,12 @@ const LARGEST_SIGNATURE: usize = 64 << 10;
 
 /// A component on its way in.
 #[derive(Debug)]
-pub(super) struct Sent {
+pub(super) struct Upload {
     bytes: Vec<u8>,
     signature: Vec<u8>,
 }
 
-impl Sent {
+impl Upload {
     /// All that is asked: the first message, and what was sent with it; none: nothing was.
     ///
     /// # Errors
@@ -93,11 +93,11 @@ mod tests {
     fn what_is_sent_replaces_what_was_and_its_signature() {
         let root = tempfile::tempdir().unwrap();
         let directory = root.path().join("sent");
-        let signed = Sent { bytes: vec![1, 2], signature: vec![3] };
+        let signed = Upload { bytes: vec![1, 2], signature: vec![3] };
         let path = signed.keep(&directory, "local").unwrap();
         assert_eq!(fs::read(&path).unwrap(), [1, 2]);
         assert_eq!(fs::read(signature::beside(&path)).unwrap(), [3]);
-        let unsigned = Sent { bytes: vec![4], signature: Vec::new() };
+        let unsigned = Upload { bytes: vec![4], signature: Vec::new() };
         assert_eq!(unsigned.keep(&directory, "local").unwrap(), path);
         assert_eq!(fs::read(&path).unwrap(), [4]);
         assert!(unsigned.is_at(&path) && !signed.is_at(&path) && !unsigned.is_at(&directory));

@@ -7,7 +7,7 @@ use clap::Parser;
 
 use super::grant_options::GrantOptions;
 use super::{Exit, say};
-use crate::host::{Host, Late, Source};
+use crate::host::{DrainTimeout, Host, Source};
 use drivebay_confine as confine;
 use drivebay_package::RegistryOptions;
 use drivebay_policy::limits::Limits;
@@ -112,7 +112,7 @@ fn serve(config: Config, local: &'static [u8], source: Source) -> Exit {
         });
         match &served {
             // They go with the process: the threads that they are on would panic without the runtime.
-            Err(error) if error.is::<Late>() => std::mem::forget(runtime),
+            Err(error) if error.is::<DrainTimeout>() => std::mem::forget(runtime),
             // A thread that hangs in a system call must not keep the process.
             _ => runtime.shutdown_timeout(AT_THE_END),
         }

@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 
 use super::Host;
 use crate::admin::Backends as _;
-use drivebay_backend::lifecycle::{Force, Manner};
+use drivebay_backend::lifecycle::{Force, Rollout};
 use drivebay_backend::watch::Watch;
 use drivebay_backend::{Command, Wait};
 use drivebay_policy::{Config, HostConfig};
@@ -58,7 +58,7 @@ async fn reload_all(host: &Host) {
         // What becomes of it is in the log.
         let _ = host.registry.packages().look(&running.backend.name).await;
         let command =
-            Command::Reload { component: None, force: Force::No, manner: Manner::default(), wait: Wait::Nothing };
+            Command::Reload { component: None, force: Force::No, manner: Rollout::default(), wait: Wait::Nothing };
         // The driver logs what becomes of it.
         let _ = running.control.ask(command).await;
     }

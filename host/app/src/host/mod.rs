@@ -3,10 +3,10 @@
 
 mod configuration;
 mod confinement;
-mod doorway;
 mod helper;
 mod permissions;
 mod registry;
+mod sockets;
 mod state;
 
 use std::future::Future;
@@ -72,7 +72,7 @@ fn node(launcher: Arc<Launcher>, config: &Config) -> Result<Option<Node>> {
 /// Calls had to be ended, and may not have noticed.
 #[derive(Debug, thiserror::Error)]
 #[error("calls were still under way after the drain time, in: {0}")]
-pub struct Late(String);
+pub struct DrainTimeout(String);
 
 /// A running host.
 #[derive(Debug)]
@@ -295,7 +295,7 @@ impl Host {
         if !late.is_empty() {
             // They go with the process: calls on other threads would panic without these.
             std::mem::forget(self.registry.workers());
-            return Err(Late(late.join(", ")).into());
+            return Err(DrainTimeout(late.join(", ")).into());
         }
         Ok(())
     }

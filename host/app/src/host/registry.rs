@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use anyhow::Result;
 
-use super::doorway::Doorway;
+use super::sockets::BackendSockets;
 use crate::admin::Backends;
 use crate::mounts::Mounts;
 use crate::packages::Packages;
@@ -22,7 +22,7 @@ use drivebay_server::workers::Workers;
 pub(super) struct Running {
     pub(super) backend: Arc<Backend>,
     pub(super) control: Control,
-    doorway: Arc<Doorway>,
+    sockets: Arc<BackendSockets>,
 }
 
 impl Running {
@@ -30,7 +30,7 @@ impl Running {
     /// time.
     pub(super) async fn stop(&self) -> bool {
         let in_time = self.backend.drain().await;
-        self.doorway.close().await;
+        self.sockets.close().await;
         in_time
     }
 }
@@ -100,12 +100,12 @@ impl Registry {
     pub(super) async fn add(&self, config: BackendConfig) -> Result<Result<(), Refusal>> {
         let (name, sockets) = (config.name.clone(), config.sockets.clone());
         let (backend, control, outcome) = drivebay_backend::start(config, &self.environment).await;
-        let doorway = Doorway::new(Arc::clone(&backend), Arc::clone(&self.workers), sockets);
-        let running = Running { backend, control, doorway };
+        let sockets = BackendSockets::new(Arc::clone(&backend), Arc::clone(&self.workers), sockets);
+        let running = Running { backend, control, sockets };
         // Before its first generation is made, which may take minutes: operators see it, and an end ends it.
         self.lock().insert(name.clone(), running.clone());
         let outcome = outcome.await;
-        if let Err(error) = running.doorway.keep() {
+        if let Err(error) = running.sockets.keep() {
             self.lock().remove(&name);
             running.stop().await;
             return Err(error.into());
@@ -119,7 +119,7 @@ impl Registry {
     /// When a new socket cannot be bound; everything else is done.
     pub(super) fn change(&self, config: BackendConfig) -> Result<()> {
         let Some(running) = self.find(&config.name) else { return Ok(()) };
-        let moved = running.doorway.moves(config.sockets.clone());
+        let moved = running.sockets.moves(config.sockets.clone());
         running.control.configure(config);
         Ok(moved?)
     }

@@ -7,7 +7,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use crate::Generation;
 use crate::gate::{Refusal, RefusalId};
-use crate::lifecycle::{Force, Input, Intake, Manner, Number};
+use crate::lifecycle::{Force, Input, Intake, Number, Rollout};
 use drivebay_policy::BackendConfig;
 
 /// What the operator can ask of a running backend.
@@ -20,7 +20,7 @@ pub enum Command {
         /// Whether the operator insists.
         force: Force,
         /// What comes before it serves all calls.
-        manner: Manner,
+        manner: Rollout,
         /// Whether the answer is the outcome, or only that it was begun.
         wait: Wait,
     },

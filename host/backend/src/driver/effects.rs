@@ -117,9 +117,9 @@ impl Driver {
         if connections == Connections::Close {
             tracing::info!(backend = self.backend.name, "capabilities changed: connections are closed on purpose");
         }
-        self.backend.doors.send_modify(|doors| {
-            doors.open = self.machine.intake() != Intake::Stopped;
-            doors.turn += u64::from(connections == Connections::Close);
+        self.backend.socket_state.send_modify(|socket_state| {
+            socket_state.open = self.machine.intake() != Intake::Stopped;
+            socket_state.epoch += u64::from(connections == Connections::Close);
         });
         if self.lives {
             self.backend.health.doubt();
@@ -165,7 +165,7 @@ impl Driver {
     fn take_in(&mut self, intake: Intake) {
         self.take_calls();
         let open = intake != Intake::Stopped && self.machine.active().is_some();
-        self.backend.doors.send_modify(|doors| doors.open = open);
+        self.backend.socket_state.send_modify(|socket_state| socket_state.open = open);
         tracing::info!(backend = self.backend.name, ?intake, "the operator's word on calls");
     }
 

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::{Before, Driver, Source};
+use super::{Driver, Previous, Source};
 use crate::Component;
 use crate::lifecycle::Ticket;
 use drivebay_policy::{BackendConfig, ComponentSource};
@@ -15,7 +15,7 @@ impl Driver {
             Some(before) => (before.config, before.code),
             None => (Arc::clone(&self.config), self.code.clone()),
         };
-        self.before = Some(Before { ticket, config, code });
+        self.before = Some(Previous { ticket, config, code });
         let component = ComponentSource::File(path);
         self.config = Arc::new(BackendConfig { component, ..(*self.config).clone() });
         self.watch();

@@ -2,11 +2,11 @@
 //! carries out what it says. Decides nothing. Why one task: the order in which things happen to a backend
 //! is then the order of its messages, and no lock is held across a step.
 
-mod aside;
 mod control;
 mod effects;
 mod instead;
 mod keep;
+mod rollout;
 mod staging;
 mod state;
 
@@ -20,10 +20,12 @@ use tokio::time::Instant;
 pub use self::control::{Command, Control, Wait};
 use self::control::{Message, Reply};
 use self::keep::Keep;
-use super::aside::Shadow;
 use super::gate::{Refusal, RefusalId};
-use super::lifecycle::{At, Candidate, Force, Input, Lifecycle, Manner, Number, Phase, Recipe, Terms, Ticket, Why};
+use super::lifecycle::{
+    At, Candidate, Force, Input, Lifecycle, LoadReason, Number, Phase, Recipe, Rollout, Terms, Ticket,
+};
 use super::refused::Refused;
+use super::rollout::Shadow;
 use super::schedule::millis;
 use super::watch::Watch;
 use super::{Backend, Component, Environment, Generation, Source, Status, environment};
@@ -46,16 +48,16 @@ struct Held {
 }
 
 /// Why and how the operator wants to run what is configured.
-struct Wish {
-    why: Why,
+struct LoadRequest {
+    why: LoadReason,
     force: Force,
-    manner: Manner,
+    manner: Rollout,
     ticket: Option<Ticket>,
 }
 
-impl Wish {
-    fn of(why: Why) -> Self {
-        Self { why, force: Force::No, manner: Manner::default(), ticket: None }
+impl LoadRequest {
+    fn of(why: LoadReason) -> Self {
+        Self { why, force: Force::No, manner: Rollout::default(), ticket: None }
     }
 
     fn candidate(self, recipe: Recipe) -> Candidate {
@@ -65,7 +67,7 @@ impl Wish {
 }
 
 /// What the operator wanted before a command, if that command is refused.
-struct Before {
+struct Previous {
     ticket: Ticket,
     config: Arc<BackendConfig>,
     code: Option<String>,
@@ -79,7 +81,7 @@ struct Driver {
     /// What the operator wants: that, or since then another component by a command.
     config: Arc<BackendConfig>,
     /// What that was before the command that named another component and is not answered yet.
-    before: Option<Before>,
+    before: Option<Previous>,
     /// The digest of the configured file, once it was read.
     code: Option<String>,
     machine: Lifecycle,
@@ -159,7 +161,7 @@ pub async fn start(
 impl Driver {
     async fn run(mut self, mut messages: mpsc::UnboundedReceiver<Message>) {
         self.keep.forget_copies(None).await;
-        self.look(Wish::of(Why::Start)).await;
+        self.look(LoadRequest::of(LoadReason::Start)).await;
         self.watch();
         let backend = Arc::clone(&self.backend);
         loop {
@@ -185,9 +187,9 @@ impl Driver {
             Message::AtRest(_, code) if self.code.as_ref() == Some(&code) => {}
             Message::AtRest(_, code) => {
                 self.code = Some(code);
-                self.offer(Wish::of(Why::File)).await;
+                self.offer(LoadRequest::of(LoadReason::File)).await;
             }
-            Message::Signed(_) => self.offer(Wish::of(Why::File)).await,
+            Message::Signed(_) => self.offer(LoadRequest::of(LoadReason::File)).await,
             Message::Configured(config) => self.configure(*config).await,
             Message::Command(command, reply) => self.obey(command, reply).await,
             Message::Staged(number, Ok(generation)) => {
@@ -230,7 +232,7 @@ impl Driver {
         if moved {
             self.watch();
         }
-        self.look(Wish::of(Why::Configuration)).await;
+        self.look(LoadRequest::of(LoadReason::Configuration)).await;
     }
 
     async fn obey(&mut self, command: Command, reply: Reply) {
@@ -246,13 +248,13 @@ impl Driver {
                 if let Some(path) = component {
                     self.try_instead(ticket, path);
                 }
-                self.look(Wish { why: Why::Reload, force, manner, ticket: Some(ticket) }).await;
+                self.look(LoadRequest { why: LoadReason::Reload, force, manner, ticket: Some(ticket) }).await;
             }
             Command::Rollback(force) => self.step(Input::Rollback(force, ticket)).await,
             Command::Pin(code) => {
                 self.step(Input::Pin(code, ticket)).await;
                 // What was held back may be allowed now.
-                self.offer(Wish::of(Why::File)).await;
+                self.offer(LoadRequest::of(LoadReason::File)).await;
             }
             Command::Close(intake) => self.step(Input::Close(intake, ticket)).await,
         }
@@ -265,7 +267,7 @@ impl Driver {
     }
 
     /// Reads the configured file and offers what it is.
-    async fn look(&mut self, wish: Wish) {
+    async fn look(&mut self, wish: LoadRequest) {
         match Component::read(&self.config.component, self.environment.local).await {
             Ok(component) => {
                 self.code = Some(component.digest);
@@ -276,14 +278,14 @@ impl Driver {
     }
 
     /// What cannot be read has no digest: it stands in the history all the same.
-    async fn unreadable(&mut self, wish: Wish, refused: Refused) {
+    async fn unreadable(&mut self, wish: LoadRequest, refused: Refused) {
         self.code = None;
         let candidate = wish.candidate(self.recipe("unreadable"));
         self.step(Input::Unread(candidate, refused.refusal())).await;
     }
 
     /// Offers the configured file as it was read last, with the present configuration.
-    async fn offer(&mut self, wish: Wish) {
+    async fn offer(&mut self, wish: LoadRequest) {
         if let Some(code) = self.code.clone() {
             let recipe = self.recipe(&code);
             self.step(Input::Found(wish.candidate(recipe))).await;
@@ -318,7 +320,7 @@ impl Driver {
         if self.serves_nothing() && Instant::now() >= self.again.0 {
             let pause = (self.again.1 * 2).min(LONGEST);
             self.again = (Instant::now() + pause, pause);
-            self.look(Wish::of(Why::File)).await;
+            self.look(LoadRequest::of(LoadReason::File)).await;
         }
         self.step(Input::Tick).await;
     }

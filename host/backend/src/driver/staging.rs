@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::{Driver, Held, Message, keep};
 use crate::component::Component;
 use crate::gate::{Refusal, RefusalId};
-use crate::lifecycle::{Candidate, Number, Why};
+use crate::lifecycle::{Candidate, LoadReason, Number};
 use crate::loader::{self, Staging, Trust};
 use crate::refused::Refused;
 use crate::{Generation, environment};
@@ -54,7 +54,7 @@ impl Driver {
 
     /// The configuration that the candidate is made with.
     async fn configuration_for(&self, candidate: &Candidate) -> Result<BackendConfig, Refusal> {
-        if candidate.why != Why::LastGood {
+        if candidate.why != LoadReason::LastGood {
             if self.recipe(&candidate.recipe.code) != candidate.recipe {
                 let words = "the configuration changed before it was looked at";
                 return Err(Refusal::new(RefusalId::Superseded, words));
@@ -133,9 +133,9 @@ async fn make(
 }
 
 /// What is asked of a candidate before it may serve.
-const fn trust(why: Why, is_known: bool, serves: bool) -> Trust {
+const fn trust(why: LoadReason, is_known: bool, serves: bool) -> Trust {
     match (why, is_known, serves) {
-        (Why::LastGood, ..) | (Why::Start, true, _) => Trust::Known,
+        (LoadReason::LastGood, ..) | (LoadReason::Start, true, _) => Trust::Known,
         (_, _, false) => Trust::First,
         (..) => Trust::Nothing,
     }

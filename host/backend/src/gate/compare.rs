@@ -33,7 +33,7 @@ pub struct Profile {
 
 /// What a candidate is compared with.
 #[derive(Debug, Clone, Copy)]
-pub struct Against<'a> {
+pub struct Baseline<'a> {
     /// What serves.
     pub active: Option<&'a Profile>,
     /// The version seen last.
@@ -46,7 +46,7 @@ pub struct Against<'a> {
 
 /// How a candidate may pass.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Passage {
+pub enum StateHandover {
     /// It writes the state as it is.
     Free,
     /// It writes a newer format: the state is copied first.
@@ -57,7 +57,7 @@ pub enum Passage {
 ///
 /// # Errors
 /// The first rule that the candidate breaks.
-pub fn compare(candidate: &Profile, against: Against<'_>) -> Result<Passage, Refusal> {
+pub fn compare(candidate: &Profile, against: Baseline<'_>) -> Result<StateHandover, Refusal> {
     let insists = |refusal: Refusal| match against.force {
         Force::Yes if refusal.id.is_forceable() => Ok(()),
         Force::Yes | Force::No => Err(refusal),
@@ -81,8 +81,8 @@ fn name(candidate: &Profile, active: &Profile) -> Result<(), Refusal> {
     Err(Refusal::new(RefusalId::Name, words))
 }
 
-fn state(candidate: &Profile, written: Option<u32>) -> Result<Passage, Refusal> {
-    let Some(written) = written else { return Ok(Passage::Free) };
+fn state(candidate: &Profile, written: Option<u32>) -> Result<StateHandover, Refusal> {
+    let Some(written) = written else { return Ok(StateHandover::Free) };
     if written > candidate.writes {
         let words = format!("the state is in format {written}, and it knows formats up to {}", candidate.writes);
         return Err(Refusal::new(RefusalId::StateNewer, words));
@@ -91,7 +91,7 @@ fn state(candidate: &Profile, written: Option<u32>) -> Result<Passage, Refusal> 
         let words = format!("the state is in format {written}, and it reads formats from {}", candidate.reads_from);
         return Err(Refusal::new(RefusalId::StateOlder, words));
     }
-    Ok(if written == candidate.writes { Passage::Free } else { Passage::Copy })
+    Ok(if written == candidate.writes { StateHandover::Free } else { StateHandover::Copy })
 }
 
 fn abilities(candidate: &Profile, active: &Profile) -> Result<(), Refusal> {

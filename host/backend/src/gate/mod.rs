@@ -6,5 +6,5 @@ mod refusal;
 #[cfg(test)]
 mod tests;
 
-pub use compare::{Against, Force, Passage, Profile, compare};
+pub use compare::{Baseline, Force, Profile, StateHandover, compare};
 pub use refusal::{Refusal, RefusalId};

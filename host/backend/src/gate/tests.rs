@@ -10,7 +10,7 @@ fn profile(version: &str, abilities: &[&str], writes: u32, reads_from: u32) -> P
     Profile { name: "array.example".to_owned(), version: version.to_owned(), abilities, writes, reads_from }
 }
 
-fn id(candidate: &Profile, against: Against<'_>) -> Option<RefusalId> {
+fn id(candidate: &Profile, against: Baseline<'_>) -> Option<RefusalId> {
     compare(candidate, against).err().map(|refusal| refusal.id)
 }
 
@@ -27,8 +27,8 @@ fn ids_are_unique_and_have_words() {
 #[test]
 fn the_first_one_is_compared_with_nothing() {
     let first = profile("0.1.0", &["volumes"], 3, 2);
-    let against = Against { active: None, seen: None, written: None, force: Force::No };
-    assert_eq!(compare(&first, against), Ok(Passage::Free));
+    let against = Baseline { active: None, seen: None, written: None, force: Force::No };
+    assert_eq!(compare(&first, against), Ok(StateHandover::Free));
 }
 
 #[test]
@@ -43,7 +43,7 @@ fn what_force_helps_against_and_what_not() {
         (Profile { name: "other".into(), ..active.clone() }, RefusalId::Name),
     ];
     for (candidate, expected) in cases {
-        let against = |force| Against { active: Some(&active), seen: Some("2.0.0"), written: Some(2), force };
+        let against = |force| Baseline { active: Some(&active), seen: Some("2.0.0"), written: Some(2), force };
         assert_eq!(id(&candidate, against(Force::No)), Some(expected), "{candidate:?}");
         let left = (!expected.is_forceable()).then_some(expected);
         assert_eq!(id(&candidate, against(Force::Yes)), left, "{candidate:?}");
@@ -53,13 +53,13 @@ fn what_force_helps_against_and_what_not() {
 #[test]
 fn the_four_cases_of_the_state() {
     for (written, writes, reads_from, expected) in [
-        (2, 2, 1, Ok(Passage::Free)),
-        (2, 3, 2, Ok(Passage::Copy)),
+        (2, 2, 1, Ok(StateHandover::Free)),
+        (2, 3, 2, Ok(StateHandover::Copy)),
         (2, 1, 1, Err(RefusalId::StateNewer)),
         (2, 4, 3, Err(RefusalId::StateOlder)),
     ] {
         let candidate = profile("1.0.0", &[], writes, reads_from);
-        let against = Against { active: None, seen: None, written: Some(written), force: Force::No };
+        let against = Baseline { active: None, seen: None, written: Some(written), force: Force::No };
         assert_eq!(compare(&candidate, against).map_err(|refusal| refusal.id), expected);
     }
 }
@@ -68,6 +68,6 @@ fn the_four_cases_of_the_state() {
 fn more_abilities_and_versions_without_order_pass() {
     let active = profile("build 7", &["volumes"], 1, 1);
     let candidate = profile("build 6", &["clone", "volumes"], 1, 1);
-    let against = Against { active: Some(&active), seen: Some("build 7"), written: Some(1), force: Force::No };
-    assert_eq!(compare(&candidate, against), Ok(Passage::Free));
+    let against = Baseline { active: Some(&active), seen: Some("build 7"), written: Some(1), force: Force::No };
+    assert_eq!(compare(&candidate, against), Ok(StateHandover::Free));
 }

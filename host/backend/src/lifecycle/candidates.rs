@@ -2,12 +2,12 @@
 //! operator allows. The outcome of a staging is `machine.rs`' part.
 
 use super::machine::{At, Lifecycle, Phase, answer, superseded};
-use super::{Candidate, Effect, Force, Intake, Manner, Recipe, Ticket, Why};
+use super::{Candidate, Effect, Force, Intake, LoadReason, Recipe, Rollout, Ticket};
 use crate::gate::{Refusal, RefusalId};
 
 impl Lifecycle {
     pub(super) fn found(&mut self, at: At, candidate: Candidate, effects: &mut Vec<Effect>) {
-        let reopens = candidate.why == Why::Reload && self.intake != Intake::Open;
+        let reopens = candidate.why == LoadReason::Reload && self.intake != Intake::Open;
         if reopens {
             self.intake = Intake::Open;
             effects.push(Effect::Intake(Intake::Open));
@@ -52,7 +52,7 @@ impl Lifecycle {
 
     /// What is tried already is found again. By the operator's word a canary serves all objects at once.
     fn found_aside(&mut self, at: At, candidate: Candidate, effects: &mut Vec<Effect>) {
-        let is_word = candidate.why == Why::Reload && candidate.manner == Manner::default();
+        let is_word = candidate.why == LoadReason::Reload && candidate.manner == Rollout::default();
         if candidate.ticket.is_some() {
             self.waiting = Some(candidate);
         }
@@ -73,7 +73,13 @@ impl Lifecycle {
         if let Some(good) = &self.memory.good {
             let recipe = good.recipe.clone();
             self.consider(
-                Candidate { recipe, why: Why::LastGood, force: Force::No, manner: Manner::default(), ticket: None },
+                Candidate {
+                    recipe,
+                    why: LoadReason::LastGood,
+                    force: Force::No,
+                    manner: Rollout::default(),
+                    ticket: None,
+                },
                 effects,
             );
         }
@@ -101,7 +107,7 @@ impl Lifecycle {
             self.memory.history.last().is_none_or(|last| {
                 last.recipe != candidate.recipe || last.refusal.as_deref() != Some(refusal.id.word())
             });
-        if is_news || candidate.why == Why::Start || candidate.ticket.is_some() {
+        if is_news || candidate.why == LoadReason::Start || candidate.ticket.is_some() {
             let number = self.memory.begin(candidate.recipe.clone(), candidate.why.words());
             self.memory.reject(number, &refusal);
             effects.push(Effect::Remember);

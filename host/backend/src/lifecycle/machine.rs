@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 
 use super::memory::{Good, Stage};
-use super::{Candidate, Connections, Effect, Input, Intake, Memory, Number, Passed, Recipe, Terms, Ticket, Why, trial};
-use crate::gate::{Against, Profile, Refusal, RefusalId, compare};
+use super::{
+    Candidate, Connections, Effect, Input, Intake, LoadReason, Memory, Number, Passed, Recipe, Terms, Ticket, trial,
+};
+use crate::gate::{Baseline, Profile, Refusal, RefusalId, compare};
 
 /// A generation that could serve at once.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Standing {
+pub struct Standby {
     /// Its number.
     pub number: Number,
     /// What it is.
@@ -58,8 +60,8 @@ pub struct Lifecycle {
     pub(super) intake: Intake,
     pub(super) phase: Phase,
     pub(super) waiting: Option<Candidate>,
-    pub(super) active: Option<Standing>,
-    pub(super) ready: Option<Standing>,
+    pub(super) active: Option<Standby>,
+    pub(super) ready: Option<Standby>,
     /// Deadlines of those whose calls are ending.
     pub(super) draining: BTreeMap<Number, u64>,
     /// When the trial of the active one is over.
@@ -86,12 +88,12 @@ impl Lifecycle {
     }
 
     /// What serves.
-    pub fn active(&self) -> Option<&Standing> {
+    pub fn active(&self) -> Option<&Standby> {
         self.active.as_ref()
     }
 
     /// What could serve at once instead.
-    pub fn ready(&self) -> Option<&Standing> {
+    pub fn ready(&self) -> Option<&Standby> {
         self.ready.as_ref()
     }
 
@@ -158,8 +160,8 @@ impl Lifecycle {
         }
         let served =
             self.active.as_ref().map(|active| &active.profile).or(self.memory.good.as_ref().map(|good| &good.profile));
-        let seen = self.memory.seen.as_deref().filter(|_| candidate.why != Why::LastGood);
-        let against = Against { active: served, seen, written: self.memory.written, force: candidate.force };
+        let seen = self.memory.seen.as_deref().filter(|_| candidate.why != LoadReason::LastGood);
+        let against = Baseline { active: served, seen, written: self.memory.written, force: candidate.force };
         match compare(&profile, against) {
             Err(refusal) => self.reject(number, &candidate, &refusal, effects),
             Ok(passage) => self.go_ahead(at, Passed { number, candidate, profile, passage }, effects),
@@ -235,11 +237,11 @@ impl Lifecycle {
         effects: &mut Vec<Effect>,
     ) {
         let copied = self.memory.written.is_some_and(|written| written < profile.writes);
-        if candidate.why != Why::LastGood {
+        if candidate.why != LoadReason::LastGood {
             self.memory.seen = Some(profile.version.clone());
         }
         answer(candidate.ticket, Ok(format!("generation {number} serves")), effects);
-        self.exchange(at, Standing { number, recipe: candidate.recipe, profile, copied }, effects);
+        self.exchange(at, Standby { number, recipe: candidate.recipe, profile, copied }, effects);
         if self.ready.is_some() {
             self.trial = Some(at.now.saturating_add(self.terms.trial));
         } else {
@@ -249,7 +251,7 @@ impl Lifecycle {
     }
 
     /// The swap: the old one drains and stays ready, the one before it is let go.
-    pub(super) fn exchange(&mut self, at: At, next: Standing, effects: &mut Vec<Effect>) {
+    pub(super) fn exchange(&mut self, at: At, next: Standby, effects: &mut Vec<Effect>) {
         let connections = match &self.active {
             Some(old) if old.profile.abilities != next.profile.abilities => Connections::Close,
             _ => Connections::Stay,

@@ -28,23 +28,23 @@
 //! - As the operator wishes, a candidate that has passed the gate first hears what is asked (**shadow**), then
 //!   serves a share of the objects (**canary**, only with the same format of the state), then all of them.
 
-mod aside;
 mod candidates;
 mod machine;
 mod memory;
 mod revert;
+mod rollout;
 #[cfg(test)]
 mod tests;
 mod trial;
 
 use std::fmt;
 
-pub use machine::{At, Lifecycle, Phase, Standing};
+pub use machine::{At, Lifecycle, Phase, Standby};
 pub use memory::{Entry, Good, Memory, Stage};
 pub use trial::Tally;
 
 pub use super::gate::Force;
-use super::gate::{Passage, Profile, Refusal};
+use super::gate::{Profile, Refusal, StateHandover};
 
 /// What makes a generation the one it is.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord, serde::Serialize, serde::Deserialize)]
@@ -68,7 +68,7 @@ impl fmt::Display for Number {
 
 /// What comes before a candidate serves all calls.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Manner {
+pub struct Rollout {
     /// It hears for so many milliseconds what is asked; none: it does not.
     pub shadow: Option<u64>,
     /// It serves so many of a hundred objects for the trial's time first; none: all at once.
@@ -85,7 +85,7 @@ pub struct Passed {
     /// What it says of itself.
     pub profile: Profile,
     /// How it may take over the state.
-    pub passage: Passage,
+    pub passage: StateHandover,
 }
 
 /// A way back that is under way.
@@ -103,7 +103,7 @@ pub struct Revert {
 
 /// Why a generation is to be loaded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
+pub enum LoadReason {
     /// The host starts.
     Start,
     /// The host starts beside a component that it refuses, and this is the last good one.
@@ -116,7 +116,7 @@ pub enum Why {
     Reload,
 }
 
-impl Why {
+impl LoadReason {
     /// A few words for the history.
     pub const fn words(self) -> &'static str {
         match self {
@@ -139,11 +139,11 @@ pub struct Candidate {
     /// What it is.
     pub recipe: Recipe,
     /// Why it is to be loaded.
-    pub why: Why,
+    pub why: LoadReason,
     /// Whether the operator insists.
     pub force: Force,
     /// What comes before it serves all calls.
-    pub manner: Manner,
+    pub manner: Rollout,
     /// Who waits to hear of it.
     pub ticket: Option<Ticket>,
 }

@@ -1,4 +1,4 @@
-//! The effect around `rest`: the system's events, looks and reads of one file, as a task. Decides nothing.
+//! The effect around `settling`: the system's events, looks and reads of one file, as a task. Decides nothing.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -13,8 +13,8 @@ use tokio::sync::mpsc;
 use tokio::time::Instant;
 use tokio_util::task::AbortOnDropHandle;
 
-use super::places::Way;
-use super::rest::{Event, Next, Rest, Stamp};
+use super::resolved::ResolvedPath;
+use super::settling::{Event, Next, Settling, Stamp};
 
 /// A file that is watched until this is dropped.
 #[derive(Debug)]
@@ -32,12 +32,12 @@ impl Watch {
 }
 
 /// The system's events for one file. Without them it is looked at now and then.
-struct Ears {
+struct Notifications {
     watcher: Option<RecommendedWatcher>,
-    way: Way,
+    resolved: ResolvedPath,
 }
 
-impl Ears {
+impl Notifications {
     fn new(send: mpsc::UnboundedSender<notify::Event>) -> Self {
         let hear = move |event: notify::Result<notify::Event>| {
             // An error is no event, and a look comes anyway. Files beside it are opened all the time, which wakes nobody.
@@ -50,24 +50,24 @@ impl Ears {
         let watcher = RecommendedWatcher::new(hear, Config::default().with_follow_symlinks(false))
             .inspect_err(|error| tracing::warn!(%error, "no events of files; they are looked at now and then"))
             .ok();
-        Self { watcher, way: Way::default() }
+        Self { watcher, resolved: ResolvedPath::default() }
     }
 
-    /// Listens where the way leads now.
+    /// Listens where the path leads now.
     fn follow(&mut self, path: &Path) {
-        let way = Way::to(path);
+        let resolved = ResolvedPath::to(path);
         if let Some(watcher) = &mut self.watcher {
-            for left in self.way.directories.difference(&way.directories) {
+            for left in self.resolved.directories.difference(&resolved.directories) {
                 // It may be gone, and its watch with it.
                 let _ = watcher.unwatch(left);
             }
-            for new in way.directories.difference(&self.way.directories) {
+            for new in resolved.directories.difference(&self.resolved.directories) {
                 if let Err(error) = watcher.watch(new, RecursiveMode::NonRecursive) {
                     tracing::warn!(%error, directory = %new.display(), "no events from here; the file is looked at now and then");
                 }
             }
         }
-        self.way = way;
+        self.resolved = resolved;
     }
 
     /// What an event means for the file; none: nothing.
@@ -75,7 +75,7 @@ impl Ears {
         if event.need_rescan() {
             return Some(Event::Written);
         }
-        let concerns = event.paths.iter().any(|path| self.way.names.contains(path));
+        let concerns = event.paths.iter().any(|path| self.resolved.names.contains(path));
         let meaning = match event.kind {
             EventKind::Access(AccessKind::Close(AccessMode::Write)) => Event::Closed,
             EventKind::Access(_) => return None,
@@ -96,30 +96,30 @@ const fn is_only_read(kind: EventKind) -> bool {
 
 async fn watch(path: PathBuf, tell: impl Fn(String) + Send + 'static) {
     let (send, mut events) = mpsc::unbounded_channel();
-    let (mut ears, begin, mut rest) = (Ears::new(send), Instant::now(), Rest::default());
+    let (mut notifications, begin, mut settling) = (Notifications::new(send), Instant::now(), Settling::default());
     loop {
         tokio::select! {
             Some(event) = events.recv() => {
-                if let Some(event) = ears.meaning(&event) {
-                    rest.happened(begin.elapsed(), event);
+                if let Some(event) = notifications.meaning(&event) {
+                    settling.happened(begin.elapsed(), event);
                 }
                 continue;
             }
-            () = tokio::time::sleep_until(begin + rest.next()) => {}
+            () = tokio::time::sleep_until(begin + settling.next()) => {}
         }
         // Before the look: what happens after it is then heard of.
         let from = path.clone();
         let followed = tokio::task::spawn_blocking(move || {
-            ears.follow(&from);
-            (ears, look(&from))
+            notifications.follow(&from);
+            (notifications, look(&from))
         });
         let Ok((same, seen)) = followed.await else { return };
-        ears = same;
-        if rest.looked(begin.elapsed(), seen) == Next::Read {
+        notifications = same;
+        if settling.looked(begin.elapsed(), seen) == Next::Read {
             let from = path.clone();
             let Ok(read) = tokio::task::spawn_blocking(move || read(&from)).await else { return };
             let (looks, digest) = read.map_or((None, String::new()), |(looks, digest)| (Some(looks), digest));
-            if let Some(digest) = rest.was_read(begin.elapsed(), looks, &digest) {
+            if let Some(digest) = settling.was_read(begin.elapsed(), looks, &digest) {
                 tell(digest);
             }
         }

@@ -7,14 +7,14 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::rest::{Event, Next, Rest, Stamp};
+use super::settling::{Event, Next, Settling, Stamp};
 
 /// Longest way of an event; shorter than a file must rest.
 const LATE: u64 = 30;
 
 /// What somebody does to the file; times in milliseconds.
 #[derive(Debug, Clone)]
-enum Deed {
+enum Action {
     /// Opens it, empties it, writes pieces with pauses, closes it (cp, an editor that writes in place).
     Rewrite { pauses: Vec<u64> },
     /// Writes elsewhere and renames (install, rsync, an editor's temporary file, a swapped link).
@@ -29,17 +29,17 @@ enum Deed {
     Beside,
 }
 
-fn deed() -> impl Strategy<Value = Deed> {
+fn deed() -> impl Strategy<Value = Action> {
     // A writer that holds the file open may rest longer than a file that was closed must, but not as long
     // as one that is held open.
     let pauses = || prop::collection::vec(0..1_500_u64, 1..6);
     prop_oneof![
-        pauses().prop_map(|pauses| Deed::Rewrite { pauses }),
-        Just(Deed::Replace),
-        pauses().prop_map(|pauses| Deed::Backup { pauses }),
-        (0..3_000_u64).prop_map(|pause| Deed::Remove { pause }),
-        Just(Deed::Touch),
-        Just(Deed::Beside),
+        pauses().prop_map(|pauses| Action::Rewrite { pauses }),
+        Just(Action::Replace),
+        pauses().prop_map(|pauses| Action::Backup { pauses }),
+        (0..3_000_u64).prop_map(|pause| Action::Remove { pause }),
+        Just(Action::Touch),
+        Just(Action::Beside),
     ]
 }
 
@@ -60,7 +60,7 @@ struct World {
     events: Events,
     late: u64,
     coming: VecDeque<(u64, Event)>,
-    rest: Rest,
+    settling: Settling,
     /// A content that is being read, since when, and what was seen before.
     found: Option<String>,
 }
@@ -79,8 +79,8 @@ fn name(content: &Content) -> String {
 impl World {
     fn new(events: Events, late: u64) -> Self {
         let coming = VecDeque::new();
-        let rest = Rest::default();
-        Self { now: 0, content: None, versions: 0, ticks: 0, events, late, coming, rest, found: None }
+        let settling = Settling::default();
+        Self { now: 0, content: None, versions: 0, ticks: 0, events, late, coming, settling, found: None }
     }
 
     fn tell(&mut self, event: Event) {
@@ -122,32 +122,32 @@ impl World {
         self.tell(Event::Closed);
     }
 
-    fn does(&mut self, deed: &Deed) {
+    fn does(&mut self, deed: &Action) {
         match deed {
-            Deed::Rewrite { pauses } => self.write(self.content.is_none(), pauses),
-            Deed::Replace => {
+            Action::Rewrite { pauses } => self.write(self.content.is_none(), pauses),
+            Action::Replace => {
                 self.versions += 1;
                 self.put(true, self.versions, 9, true);
                 self.tell(Event::Replaced);
             }
-            Deed::Backup { pauses } => {
+            Action::Backup { pauses } => {
                 self.content = None;
                 self.tell(Event::Replaced);
                 self.write(true, pauses);
             }
-            Deed::Remove { pause } => {
+            Action::Remove { pause } => {
                 self.content = None;
                 self.tell(Event::Replaced);
                 self.pass(*pause);
-                self.does(&Deed::Replace);
+                self.does(&Action::Replace);
             }
-            Deed::Touch => {
+            Action::Touch => {
                 if let Some(content) = self.content.clone() {
                     self.put(false, content.version, content.stamp.size, content.is_whole);
                     self.tell(Event::Written);
                 }
             }
-            Deed::Beside => self.tell(Event::Beside),
+            Action::Beside => self.tell(Event::Beside),
         }
     }
 
@@ -156,7 +156,7 @@ impl World {
         let end = self.now + time;
         loop {
             let event = self.coming.front().map_or(u64::MAX, |(at, _)| *at);
-            let look = u64::try_from(self.rest.next().as_millis()).unwrap();
+            let look = u64::try_from(self.settling.next().as_millis()).unwrap();
             let next = event.min(look.max(self.now));
             if next > end {
                 self.now = end;
@@ -165,7 +165,7 @@ impl World {
             self.now = next;
             if event <= self.now {
                 let (_, event) = self.coming.pop_front().unwrap();
-                self.rest.happened(Duration::from_millis(self.now), event);
+                self.settling.happened(Duration::from_millis(self.now), event);
             } else {
                 self.look();
             }
@@ -175,9 +175,9 @@ impl World {
     fn look(&mut self) {
         let now = Duration::from_millis(self.now);
         let seen = self.content.clone();
-        if self.rest.looked(now, seen.as_ref().map(|content| content.stamp)) == Next::Read {
+        if self.settling.looked(now, seen.as_ref().map(|content| content.stamp)) == Next::Read {
             let content = seen.expect("there is something to read");
-            if let Some(found) = self.rest.was_read(now, Some((content.stamp, content.stamp)), &name(&content)) {
+            if let Some(found) = self.settling.was_read(now, Some((content.stamp, content.stamp)), &name(&content)) {
                 assert!(content.is_whole, "half a file was taken for whole");
                 self.found = Some(found);
             }
@@ -195,7 +195,7 @@ proptest! {
         late in 0..=LATE,
     ) {
         let mut world = World::new(events, late);
-        world.does(&Deed::Replace);
+        world.does(&Action::Replace);
         for (deed, pause) in &deeds {
             world.does(deed);
             world.pass(*pause);
@@ -213,50 +213,50 @@ const STAMP: Stamp = Stamp { file: (1, 1), size: 1, changed: (1, 1) };
 
 #[test]
 fn a_closed_file_is_read_at_once() {
-    let mut rest = Rest::default();
-    rest.happened(at(0), Event::Closed);
-    assert_eq!(rest.looked(at(0), Some(STAMP)), Next::Wait);
-    assert!(rest.next() <= at(50), "{:?}", rest.next());
-    assert_eq!(rest.looked(rest.next(), Some(STAMP)), Next::Read);
+    let mut settling = Settling::default();
+    settling.happened(at(0), Event::Closed);
+    assert_eq!(settling.looked(at(0), Some(STAMP)), Next::Wait);
+    assert!(settling.next() <= at(50), "{:?}", settling.next());
+    assert_eq!(settling.looked(settling.next(), Some(STAMP)), Next::Read);
 }
 
 #[test]
 fn every_event_is_a_reason_to_look_at_once() {
     for event in [Event::Written, Event::Closed, Event::Replaced, Event::Beside] {
-        let mut rest = Rest::default();
-        assert_eq!(rest.looked(at(0), None), Next::Wait);
-        assert!(rest.next() > at(1_000), "nothing has happened: {:?}", rest.next());
-        rest.happened(at(10), event);
-        assert_eq!(rest.next(), at(10), "{event:?}");
+        let mut settling = Settling::default();
+        assert_eq!(settling.looked(at(0), None), Next::Wait);
+        assert!(settling.next() > at(1_000), "nothing has happened: {:?}", settling.next());
+        settling.happened(at(10), event);
+        assert_eq!(settling.next(), at(10), "{event:?}");
     }
 }
 
 #[test]
 fn what_changes_while_it_is_read_is_read_again() {
-    let mut rest = Rest::default();
-    rest.happened(at(0), Event::Closed);
-    rest.looked(at(0), Some(STAMP));
-    assert_eq!(rest.looked(at(50), Some(STAMP)), Next::Read);
+    let mut settling = Settling::default();
+    settling.happened(at(0), Event::Closed);
+    settling.looked(at(0), Some(STAMP));
+    assert_eq!(settling.looked(at(50), Some(STAMP)), Next::Read);
     let other = Stamp { size: 2, ..STAMP };
-    assert_eq!(rest.was_read(at(60), Some((STAMP, other)), "a mixture"), None);
-    assert_eq!(rest.was_read(at(60), None, ""), None);
-    rest.looked(rest.next(), Some(other));
-    assert_eq!(rest.looked(rest.next(), Some(other)), Next::Read);
-    assert_eq!(rest.was_read(at(200), Some((other, other)), "b").as_deref(), Some("b"));
+    assert_eq!(settling.was_read(at(60), Some((STAMP, other)), "a mixture"), None);
+    assert_eq!(settling.was_read(at(60), None, ""), None);
+    settling.looked(settling.next(), Some(other));
+    assert_eq!(settling.looked(settling.next(), Some(other)), Next::Read);
+    assert_eq!(settling.was_read(at(200), Some((other, other)), "b").as_deref(), Some("b"));
 }
 
 #[test]
 fn the_same_content_is_no_news() {
-    let mut rest = Rest::default();
-    rest.happened(at(0), Event::Replaced);
-    rest.looked(at(0), Some(STAMP));
-    rest.looked(at(50), Some(STAMP));
-    assert_eq!(rest.was_read(at(50), Some((STAMP, STAMP)), "a").as_deref(), Some("a"));
+    let mut settling = Settling::default();
+    settling.happened(at(0), Event::Replaced);
+    settling.looked(at(0), Some(STAMP));
+    settling.looked(at(50), Some(STAMP));
+    assert_eq!(settling.was_read(at(50), Some((STAMP, STAMP)), "a").as_deref(), Some("a"));
     let copy = Stamp { file: (1, 2), ..STAMP };
-    rest.happened(at(60), Event::Replaced);
-    rest.looked(at(60), Some(copy));
-    rest.looked(at(100), Some(copy));
-    assert_eq!(rest.was_read(at(100), Some((copy, copy)), "a"), None);
-    assert_eq!(rest.looked(at(2_100), Some(copy)), Next::Wait);
-    assert_eq!(rest.next(), at(4_100), "it is looked at without any event");
+    settling.happened(at(60), Event::Replaced);
+    settling.looked(at(60), Some(copy));
+    settling.looked(at(100), Some(copy));
+    assert_eq!(settling.was_read(at(100), Some((copy, copy)), "a"), None);
+    assert_eq!(settling.looked(at(2_100), Some(copy)), Next::Wait);
+    assert_eq!(settling.next(), at(4_100), "it is looked at without any event");
 }

@@ -22,7 +22,7 @@ const EITHER: &[Code] = &[Code::Ok, Code::Aborted];
 /// Keeps an ABORTED for the rule about its message.
 pub(super) fn note_aborted<R>(t: Trial<'_>, answer: &Answer<R>, names: &[&str]) {
     if answer.code() == Code::Aborted {
-        lock(&t.desk.ambient).look_aborted(names, answer.message());
+        lock(&t.run_context.ambient).look_aborted(names, answer.message());
     }
 }
 

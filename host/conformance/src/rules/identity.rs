@@ -6,7 +6,7 @@ use tonic::Code;
 
 use super::rules;
 use crate::site::{addons_value, controller_value, group_value, node_value};
-use crate::trial::{Got, Outcome, Stop, Trial};
+use crate::trial::{Outcome, Received, Stop, Trial};
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
 use crate::wire::proto::csi::v1::node_service_capability::rpc::Type as Node;
@@ -100,7 +100,7 @@ async fn same_capabilities(t: Trial<'_>) -> Outcome {
 }
 
 /// Whether every entry names something. Nothing forbids naming it twice.
-fn sound<R, T: Copy>(got: &Got<R>, values: &[Option<T>], is_unknown: fn(T) -> bool) -> Outcome {
+fn sound<R, T: Copy>(got: &Received<R>, values: &[Option<T>], is_unknown: fn(T) -> bool) -> Outcome {
     got.check(values.iter().all(Option::is_some), "a capability holds nothing")?;
     got.check(!values.iter().flatten().any(|value| is_unknown(*value)), "a capability is UNKNOWN")
 }

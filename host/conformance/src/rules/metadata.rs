@@ -8,7 +8,7 @@ use std::path::Path;
 use tonic::Code;
 
 use super::rules;
-use crate::trial::{Got, Outcome, Stop, Trial, block};
+use crate::trial::{Outcome, Received, Stop, Trial, block};
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
 use crate::wire::proto::csi::v1::plugin_capability::service::Type as Plugin;
@@ -44,7 +44,7 @@ impl From<&v1::GetMetadataDeltaResponse> for Part {
     }
 }
 
-fn parts<R>(got: &Got<Vec<R>>) -> Vec<Part>
+fn parts<R>(got: &Received<Vec<R>>) -> Vec<Part>
 where
     for<'a> Part: From<&'a R>,
 {
@@ -94,7 +94,7 @@ fn allocated(snapshot: &str) -> v1::GetMetadataAllocatedRequest {
 }
 
 /// The whole stream; without a range there is nothing to look at.
-async fn stream(t: Trial<'_>) -> Result<(String, Got<Vec<v1::GetMetadataAllocatedResponse>>), Stop> {
+async fn stream(t: Trial<'_>) -> Result<(String, Received<Vec<v1::GetMetadataAllocatedResponse>>), Stop> {
     let snapshot = cut(t).await?;
     let got = t.stream(allocated(&snapshot)).await.ok()?;
     if ranges(&parts(&got)).is_empty() {
@@ -103,7 +103,7 @@ async fn stream(t: Trial<'_>) -> Result<(String, Got<Vec<v1::GetMetadataAllocate
     Ok((snapshot, got))
 }
 
-fn is_ordered<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+fn is_ordered<R>(got: &Received<R>, parts: &[Part]) -> Outcome {
     let all = ranges(parts);
     let apart = all.windows(2).all(|pair| match pair {
         [one, next] => one.byte_offset.saturating_add(one.size_bytes) <= next.byte_offset,
@@ -115,7 +115,7 @@ fn is_ordered<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
     got.check(inside, "an entry lies outside the volume")
 }
 
-fn is_constant<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+fn is_constant<R>(got: &Received<R>, parts: &[Part]) -> Outcome {
     let Some(first) = parts.first() else { return Ok(()) };
     got.check(first.kind != 0, "block_metadata_type is UNKNOWN")?;
     got.check(first.capacity > 0, "volume_capacity_bytes is not positive")?;
@@ -123,7 +123,7 @@ fn is_constant<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
     got.check(same, "block_metadata_type or volume_capacity_bytes changes within the stream")
 }
 
-fn is_sized<R>(got: &Got<R>, parts: &[Part]) -> Outcome {
+fn is_sized<R>(got: &Received<R>, parts: &[Part]) -> Outcome {
     let all = ranges(parts);
     got.check(all.iter().all(|it| it.size_bytes > 0), "an entry has no size")?;
     let fixed = parts.first().is_some_and(|part| part.kind == v1::BlockMetadataType::FixedLength as i32);

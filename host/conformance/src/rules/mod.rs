@@ -33,7 +33,7 @@ pub(crate) type Run<'r> = Pin<Box<dyn Future<Output = Outcome> + Send + 'r>>;
 
 /// Whether a rule bears others beside it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Company {
+pub(crate) enum Concurrency {
     /// It looks at its own objects only.
     Shared,
     /// It looks at what all have, such as lists.
@@ -44,7 +44,7 @@ pub(crate) enum Company {
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Code {
     pub(crate) id: &'static str,
-    pub(crate) company: Company,
+    pub(crate) company: Concurrency,
     pub(crate) run: for<'r> fn(Trial<'r>) -> Run<'r>,
 }
 
@@ -53,8 +53,8 @@ macro_rules! rules {
     ($($id:literal => $function:ident),* $(,)? $(; alone: $($lone:literal => $single:ident),* $(,)?)?) => {
         /// The rules of this subject.
         pub(super) static RULES: &[$crate::rules::Code] = &[
-            $($crate::rules::Code { id: $id, company: $crate::rules::Company::Shared, run: |t| Box::pin($function(t)) },)*
-            $($($crate::rules::Code { id: $lone, company: $crate::rules::Company::Alone, run: |t| Box::pin($single(t)) },)*)?
+            $($crate::rules::Code { id: $id, company: $crate::rules::Concurrency::Shared, run: |t| Box::pin($function(t)) },)*
+            $($($crate::rules::Code { id: $lone, company: $crate::rules::Concurrency::Alone, run: |t| Box::pin($single(t)) },)*)?
         ];
     };
 }

@@ -3,11 +3,11 @@
 use super::{Kind, Step, plan, verdict};
 use crate::catalogue::{Choice, Layout, rules};
 use crate::trial::Stop;
-use crate::with::With;
+use crate::with::WithFile;
 
 fn step(id: &str, layouts: &[Layout], with: &str) -> Step {
     let choice: Choice = id.parse().unwrap();
-    let all = plan(rules(), &choice, layouts, &With::parse(with).unwrap());
+    let all = plan(rules(), &choice, layouts, &WithFile::parse(with).unwrap());
     assert_eq!(all.len(), 1, "{id}");
     all[0].1
 }
@@ -25,7 +25,7 @@ fn a_plan_says_of_each_rule_what_is_done() {
 
 #[test]
 fn a_plan_has_every_chosen_rule_once_and_in_order() {
-    let all = plan(rules(), &Choice::default(), &[Layout::Unified], &With::default());
+    let all = plan(rules(), &Choice::default(), &[Layout::Unified], &WithFile::default());
     let ids: Vec<_> = all.iter().map(|(rule, _)| rule.id).collect();
     assert_eq!(ids, rules().iter().map(|rule| rule.id).collect::<Vec<_>>());
 }

@@ -27,12 +27,12 @@ pub(crate) struct Answer<R> {
 
 /// A reply, and the exchange that it came with.
 #[derive(Debug, Clone)]
-pub(crate) struct Got<R> {
+pub(crate) struct Received<R> {
     reply: R,
     at: usize,
 }
 
-impl<R> Deref for Got<R> {
+impl<R> Deref for Received<R> {
     type Target = R;
 
     fn deref(&self) -> &R {
@@ -40,7 +40,7 @@ impl<R> Deref for Got<R> {
     }
 }
 
-impl<R> Got<R> {
+impl<R> Received<R> {
     /// Goes on when the reply is as it must be.
     pub(crate) fn check(&self, holds: bool, why: impl Into<String>) -> Outcome {
         if holds { Ok(()) } else { Err(Stop::Fail(why.into(), Some(self.at))) }
@@ -101,20 +101,20 @@ impl<R> Answer<R> {
     }
 
     /// The reply; anything else breaks the rule.
-    pub(crate) fn ok(self) -> Result<Got<R>, Stop> {
+    pub(crate) fn ok(self) -> Result<Received<R>, Stop> {
         let why = format!("{} answered {} in place of OK", self.name(), name_of(self.code()));
         match self.ending {
-            Ending::Ok(reply) => Ok(Got { reply, at: self.at }),
+            Ending::Ok(reply) => Ok(Received { reply, at: self.at }),
             Ending::Status(..) => Err(Stop::Fail(why, Some(self.at))),
             Ending::Declared => Err(self.skipped()),
         }
     }
 
     /// The reply; anything else means that the rule cannot be judged.
-    pub(crate) fn given(self) -> Result<Got<R>, Stop> {
+    pub(crate) fn given(self) -> Result<Received<R>, Stop> {
         let why = format!("this needs {}, which answered {}: {}", self.name(), name_of(self.code()), self.message());
         match self.ending {
-            Ending::Ok(reply) => Ok(Got { reply, at: self.at }),
+            Ending::Ok(reply) => Ok(Received { reply, at: self.at }),
             Ending::Status(..) => Err(Stop::Blocked(why, Some(self.at))),
             Ending::Declared => Err(self.skipped()),
         }

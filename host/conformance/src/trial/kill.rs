@@ -17,7 +17,7 @@ impl Trial<'_> {
         if !shell.status().is_ok_and(|status| status.success()) {
             return Err(Stop::Blocked(format!("kill fails: {kill}"), None));
         }
-        if are_back(&self.desk.sites, &self.desk.with).await {
+        if are_back(&self.run_context.sites, &self.run_context.with).await {
             return Ok(());
         }
         Err(Stop::Fail("the driver does not answer again after it was killed and started".to_owned(), None))

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering;
 
-use super::{Got, Stop, Trial};
+use super::{Received, Stop, Trial};
 use crate::wire::Words;
 use crate::wire::proto::csi::v1;
 use crate::wire::proto::csi::v1::controller_service_capability::rpc::Type as Controller;
@@ -86,7 +86,7 @@ impl Published {
 impl Trial<'_> {
     /// A name that nothing has yet.
     pub(crate) fn name(&self) -> String {
-        format!("conform-{}-{}", self.desk.run, self.number())
+        format!("conform-{}-{}", self.run_context.run, self.number())
     }
 
     /// An id that nothing has.
@@ -339,8 +339,8 @@ impl Trial<'_> {
 
     /// A directory of its own with `stage` and `second` in it, and room for targets.
     pub(crate) fn directory(&self) -> Result<PathBuf, Stop> {
-        let number = self.desk.counter.fetch_add(1, Ordering::Relaxed);
-        let here = self.desk.work.join(number.to_string());
+        let number = self.run_context.counter.fetch_add(1, Ordering::Relaxed);
+        let here = self.run_context.work.join(number.to_string());
         let made = std::fs::create_dir_all(here.join("stage"));
         made.map_err(|e| Stop::Blocked(format!("{}: {e}", here.display()), None))?;
         Ok(here)
@@ -376,7 +376,7 @@ impl Trial<'_> {
     }
 
     /// All pages of `ListVolumes`, `size` entries each.
-    pub(crate) async fn pages(self, size: i32) -> Result<Vec<Got<v1::ListVolumesResponse>>, Stop> {
+    pub(crate) async fn pages(self, size: i32) -> Result<Vec<Received<v1::ListVolumesResponse>>, Stop> {
         let mut pages = Vec::new();
         let mut token = String::new();
         loop {

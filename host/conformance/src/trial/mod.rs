@@ -22,7 +22,7 @@ use tonic::Code;
 use tonic::transport::Channel;
 
 pub(crate) use ambient::{Ambient, Finding, RULES as AMBIENT};
-pub(crate) use answer::{Answer, Got};
+pub(crate) use answer::{Answer, Received};
 pub(crate) use making::{PAGES, Published, Source, block, mount, source, volume_of};
 pub(crate) use notes::Notes;
 pub(crate) use remove::undo_all;
@@ -32,17 +32,17 @@ pub(crate) use crate::lock::lock;
 pub(crate) use crate::outcome::{Outcome, Stop};
 pub(crate) use crate::pause::Pause;
 
-use crate::ending::{Ending, Revival};
+use crate::ending::{Ending, Restarter};
 use crate::exchange::{Exchange, Words};
 use crate::site::{self, Site, Socket};
-use crate::wire::{self, Loss, Rpc, Side};
-use crate::with::With;
+use crate::wire::{self, ConnectionLoss, Rpc, Side};
+use crate::with::WithFile;
 
 /// What all rules of a run share.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct RunContext {
     pub(crate) sites: Vec<Site>,
-    pub(crate) with: With,
+    pub(crate) with: WithFile,
     pub(crate) words: Words,
     /// Part of every name, so that two runs do not meet.
     pub(crate) run: String,
@@ -51,10 +51,10 @@ pub(crate) struct Desk {
     pub(crate) work: PathBuf,
     pub(crate) ambient: Mutex<Ambient>,
     pub(crate) ending: Ending,
-    pub(crate) revival: Revival,
+    pub(crate) restarter: Restarter,
 }
 
-impl Desk {
+impl RunContext {
     /// To be told that a call got no answer in time.
     async fn unanswered(&self, path: &str) {
         self.ending.unanswered(&self.sites, self.with.deadline, path).await;
@@ -64,7 +64,7 @@ impl Desk {
     pub(crate) async fn revive(&self) -> bool {
         let is_back = tokio::select! {
             () = self.ending.interrupted() => false,
-            is_back = self.revival.start(&self.sites, &self.with) => is_back,
+            is_back = self.restarter.start(&self.sites, &self.with) => is_back,
         };
         if is_back {
             self.ending.is_back();
@@ -103,7 +103,7 @@ impl Line<'_> {
 /// The handle that a rule works with: copies of it aim at another site, node or connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Trial<'r> {
-    pub(crate) desk: &'r Desk,
+    pub(crate) run_context: &'r RunContext,
     pub(crate) scene: &'r Scene,
     pub(crate) site: usize,
     pub(crate) node: usize,
@@ -114,8 +114,8 @@ pub(crate) struct Trial<'r> {
 
 impl<'r> Trial<'r> {
     /// At the first site's first node.
-    pub(crate) const fn new(desk: &'r Desk, scene: &'r Scene) -> Self {
-        Self { desk, scene, site: 0, node: 0, line: Line::Shared(0), at_node: false }
+    pub(crate) const fn new(run_context: &'r RunContext, scene: &'r Scene) -> Self {
+        Self { run_context, scene, site: 0, node: 0, line: Line::Shared(0), at_node: false }
     }
 
     /// The same at the second site.
@@ -143,16 +143,16 @@ impl<'r> Trial<'r> {
 
     /// The site that calls go to.
     pub(crate) fn here(&self) -> Result<&'r Site, Stop> {
-        self.desk.sites.get(self.site).ok_or_else(|| Stop::Skip("no second site is given (--csi-b)".to_owned()))
+        self.run_context.sites.get(self.site).ok_or_else(|| Stop::Skip("no second site is given (--csi-b)".to_owned()))
     }
 
     /// What the caller told.
-    pub(crate) const fn with(&self) -> &'r With {
-        &self.desk.with
+    pub(crate) const fn with(&self) -> &'r WithFile {
+        &self.run_context.with
     }
 
     fn socket(&self, side: Side) -> Result<&'r Socket, String> {
-        let here = self.desk.sites.get(self.site).ok_or("no second site is given (--csi-b)")?;
+        let here = self.run_context.sites.get(self.site).ok_or("no second site is given (--csi-b)")?;
         match side {
             Side::Controller if !self.at_node => Ok(&here.csi),
             Side::Controller | Side::Node => here.nodes.get(self.node).ok_or_else(|| "no such node".to_owned()),
@@ -166,7 +166,7 @@ impl<'r> Trial<'r> {
     }
 
     /// The reply to a request with a field that no contract has.
-    pub(crate) async fn ok_with_unknown_field<R: Rpc>(self, request: R) -> Result<Got<R::Reply>, Stop> {
+    pub(crate) async fn ok_with_unknown_field<R: Rpc>(self, request: R) -> Result<Received<R::Reply>, Stop> {
         let mut pause = Pause::new(self.with().patience);
         loop {
             let answer = self.send(request.clone(), wire::with_unknown_field).await;
@@ -230,7 +230,7 @@ impl<'r> Trial<'r> {
                 let at = self.keep::<R>(body, Err(Some(&status)));
                 self.settle_refused(token, status.code());
                 if status.code() == Code::DeadlineExceeded {
-                    self.desk.unanswered(R::PATH).await;
+                    self.run_context.unanswered(R::PATH).await;
                 }
                 self.judge_loss(&status, at).await;
                 Err(Refused::Status(status.code(), status.message().to_owned(), at))
@@ -241,10 +241,10 @@ impl<'r> Trial<'r> {
     /// A call without an answer: tells whether its connection was lost, and with it the driver.
     async fn judge_loss(&self, status: &tonic::Status, at: usize) {
         let loss = wire::loss(status);
-        if loss == Some(Loss::Broken) {
+        if loss == Some(ConnectionLoss::Broken) {
             *lock(&self.scene.cut_off) = Some(at);
         }
-        if loss.is_some() && self.desk.ending.lost(&self.desk.sites).await {
+        if loss.is_some() && self.run_context.ending.lost(&self.run_context.sites).await {
             // The rule is ended from outside; it is to learn nothing from a driver that is gone.
             std::future::pending::<()>().await;
         }
@@ -280,7 +280,7 @@ impl<'r> Trial<'r> {
             replies: sent.cloned().unwrap_or_default(),
         };
         if status.is_some() {
-            lock(&self.desk.ambient).look(&exchange, &self.desk.words);
+            lock(&self.run_context.ambient).look(&exchange, &self.run_context.words);
         }
         let mut exchanges = lock(&self.scene.exchanges);
         exchanges.push(exchange);
@@ -288,12 +288,12 @@ impl<'r> Trial<'r> {
     }
 
     /// The reply of a call that the rule is about. As for every caller, ABORTED means to call again.
-    pub(crate) async fn ok<R: Rpc>(self, request: R) -> Result<Got<R::Reply>, Stop> {
+    pub(crate) async fn ok<R: Rpc>(self, request: R) -> Result<Received<R::Reply>, Stop> {
         self.patient(request, &[Code::Aborted]).await.ok()
     }
 
     /// The reply of a call that only prepares the rule.
-    pub(crate) async fn given<R: Rpc>(self, request: R) -> Result<Got<R::Reply>, Stop> {
+    pub(crate) async fn given<R: Rpc>(self, request: R) -> Result<Received<R::Reply>, Stop> {
         self.patient(request, &[Code::Aborted, Code::Unavailable]).await.given()
     }
 
@@ -323,7 +323,7 @@ impl<'r> Trial<'r> {
 
     /// A number that no other object of this run has.
     pub(crate) fn number(&self) -> u64 {
-        self.desk.counter.fetch_add(1, Ordering::Relaxed)
+        self.run_context.counter.fetch_add(1, Ordering::Relaxed)
     }
 }
 

@@ -7,7 +7,7 @@ use tonic::Code;
 
 use super::place::{Place, peer_of};
 use super::undo::{Undo, What, is_open};
-use super::{Desk, Pause, Source, source};
+use super::{Pause, RunContext, Source, source};
 use crate::exchange::name_of;
 use crate::site;
 use crate::wire::proto::csi::v1;
@@ -22,7 +22,7 @@ const ROUNDS: [Duration; 2] = [Duration::from_secs(2), Duration::from_secs(5)];
 ///
 /// When something is refused, what was removed already is removed once more: a call that nobody waited for may have
 /// ended after the removal, and then its work is in the way.
-pub(crate) async fn undo_all(desk: &Desk, list: Vec<Undo>) -> Vec<String> {
+pub(crate) async fn undo_all(run_context: &RunContext, list: Vec<Undo>) -> Vec<String> {
     let mut list: Vec<(Undo, Option<String>)> = list.into_iter().map(|undo| (undo, None)).collect();
     for (round, within) in ROUNDS.into_iter().enumerate() {
         for (undo, left) in &mut list {
@@ -31,8 +31,8 @@ pub(crate) async fn undo_all(desk: &Desk, list: Vec<Undo>) -> Vec<String> {
             }
             let done = tokio::select! {
                 biased;
-                why = desk.ending.of_removing() => Err(format!("{}: {why}", desk.words.mask(&undo.words()))),
-                done = undo_one(desk, undo, within) => done,
+                why = run_context.ending.of_removing() => Err(format!("{}: {why}", run_context.words.mask(&undo.words()))),
+                done = undo_one(run_context, undo, within) => done,
             };
             *left = done.err();
         }
@@ -43,8 +43,8 @@ pub(crate) async fn undo_all(desk: &Desk, list: Vec<Undo>) -> Vec<String> {
     list.into_iter().filter_map(|(_, left)| left).collect()
 }
 
-async fn undo_one(desk: &Desk, undo: &Undo, within: Duration) -> Result<(), String> {
-    let at = Place { desk, site: undo.site, node: undo.node, within };
+async fn undo_one(run_context: &RunContext, undo: &Undo, within: Duration) -> Result<(), String> {
+    let at = Place { run_context, site: undo.site, node: undo.node, within };
     match &undo.what {
         What::VolumeInDoubt(request) => match at.ask_again((**request).clone()).await {
             Ok(reply) => at.volume(reply.volume.unwrap_or_default().volume_id).await,
@@ -85,7 +85,7 @@ async fn undo_one(desk: &Desk, undo: &Undo, within: Duration) -> Result<(), Stri
             at.remove(v1::NodeUnpublishVolumeRequest { volume_id, target_path }).await
         }
         What::Fenced(cidrs) => {
-            let parameters = desk.with.parameters.fence.clone();
+            let parameters = run_context.with.parameters.fence.clone();
             at.remove(fence::UnfenceClusterNetworkRequest { parameters, cidrs: cidrs.clone(), ..Default::default() })
                 .await
         }
@@ -95,7 +95,7 @@ async fn undo_one(desk: &Desk, undo: &Undo, within: Duration) -> Result<(), Stri
 impl Place<'_> {
     /// Repeats a creation whose first call may still be under way, though nobody waits for it any more.
     async fn ask_again<R: Rpc>(self, request: R) -> Result<R::Reply, Code> {
-        let mut pause = Pause::new(self.desk.with.patience);
+        let mut pause = Pause::new(self.run_context.with.patience);
         loop {
             match self.ask(request.clone()).await {
                 Err(Code::Aborted | Code::Unavailable) if pause.rest().await => {}
@@ -106,14 +106,14 @@ impl Place<'_> {
 
     /// Repeats a removal while something else may still be in its way.
     async fn remove<R: Rpc>(self, request: R) -> Result<(), String> {
-        let mut pause = Pause::new(self.desk.with.patience.min(self.within));
+        let mut pause = Pause::new(self.run_context.with.patience.min(self.within));
         loop {
             match self.ask(request.clone()).await {
                 Ok(_) | Err(Code::NotFound | Code::Unimplemented) => return Ok(()),
                 Err(Code::Aborted | Code::Unavailable | Code::FailedPrecondition) if pause.rest().await => {}
                 Err(code) => {
                     let (site, name) = (site::name(self.site), wire::method(R::PATH));
-                    let shown = self.desk.words.mask(&format!("{:?}", Hidden(&request)));
+                    let shown = self.run_context.words.mask(&format!("{:?}", Hidden(&request)));
                     return Err(format!("{site}: {name} answers {}: {shown}", name_of(code)));
                 }
             }
@@ -159,7 +159,7 @@ impl Place<'_> {
     }
 
     async fn replication(self, source: Option<r::ReplicationSource>, id: String) -> Result<(), String> {
-        let copy = if self.site == 0 { peer_of(self.desk, source.clone()).await } else { None };
+        let copy = if self.site == 0 { peer_of(self.run_context, source.clone()).await } else { None };
         self.disable(source, id).await?;
         match copy {
             Some(copy) => Place { site: 1, ..self }.copy(&copy).await,

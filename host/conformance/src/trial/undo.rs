@@ -184,7 +184,7 @@ impl Trial<'_> {
         if self.site != 0 || !lock(&self.scene.notes).has(known) {
             return;
         }
-        if let Some(copy) = peer_of(self.desk, source).await {
+        if let Some(copy) = peer_of(self.run_context, source).await {
             lock(&self.scene.notes).last(Undo { site: 1, node: 0, what: What::PeerCopy(copy) });
         }
     }

@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use super::{Access, With};
+use super::{Access, WithFile};
 
 #[test]
 fn everything_has_a_default() {
-    let with = With::parse("").unwrap();
+    let with = WithFile::parse("").unwrap();
     assert_eq!((with.deadline, with.patience), (Duration::from_secs(10), Duration::from_secs(10)));
     assert_eq!((with.sizes.volume, with.sizes.grown), (16 << 20, 32 << 20));
     assert_eq!(with.capabilities.access, Access::Mount);
@@ -16,7 +16,7 @@ fn everything_has_a_default() {
 #[test]
 fn unknown_keys_are_errors_at_every_level() {
     for text in ["x = 1", "[parameters]\nvolumes = {}", "[replication]\nid = true", "[sizes]\nlarge = 3"] {
-        let error = With::parse(text).unwrap_err().to_string();
+        let error = WithFile::parse(text).unwrap_err().to_string();
         assert!(error.contains("unknown field"), "{text}: {error}");
     }
 }
@@ -24,10 +24,10 @@ fn unknown_keys_are_errors_at_every_level() {
 #[test]
 fn names_of_calls_and_rules_are_checked() {
     for text in ["cannot = [\"R-99\"]", "[secrets]\nMakeVolume = { a = \"b\" }", "cannot = [\"all\"]"] {
-        let error = With::parse(text).unwrap_err().to_string();
+        let error = WithFile::parse(text).unwrap_err().to_string();
         assert!(error.contains("is neither a call"), "{text}: {error}");
     }
-    assert!(With::parse("cannot = [\"R-17\", \"ResyncVolume\", \"csi.v1.Node/NodeStageVolume\"]").is_ok());
+    assert!(WithFile::parse("cannot = [\"R-17\", \"ResyncVolume\", \"csi.v1.Node/NodeStageVolume\"]").is_ok());
 }
 
 #[test]
@@ -35,14 +35,14 @@ fn numbers_have_ranges() {
     for text in
         ["parallel = 0", "parallel = 65", "[sizes]\nvolume = 0", "[sizes]\nvolume = 9\ngrown = 9", "deadline = \"x\""]
     {
-        assert!(With::parse(text).is_err(), "{text}");
+        assert!(WithFile::parse(text).is_err(), "{text}");
     }
 }
 
 #[test]
 fn secrets_are_found_by_path_then_name_then_all() {
     let text = "[secrets]\nall = { k = \"everyone\" }\nProbe = { k = \"name\" }\n\"identity.Identity/Probe\" = { k = \"path\" }";
-    let with = With::parse(text).unwrap();
+    let with = WithFile::parse(text).unwrap();
     let value = |path| with.secrets_of(path).get("k").cloned().unwrap();
     assert_eq!(value("identity.Identity/Probe"), "path");
     assert_eq!(value("csi.v1.Identity/Probe"), "name");
@@ -51,7 +51,8 @@ fn secrets_are_found_by_path_then_name_then_all() {
 
 #[test]
 fn what_a_driver_cannot_do_is_said_by_path_or_name() {
-    let with = With::parse("cannot = [\"ResyncVolume\", \"replication.Controller/DemoteVolume\", \"R-17\"]").unwrap();
+    let with =
+        WithFile::parse("cannot = [\"ResyncVolume\", \"replication.Controller/DemoteVolume\", \"R-17\"]").unwrap();
     for (what, impossible) in [
         ("replication.Controller/ResyncVolume", true),
         ("replication.Controller/DemoteVolume", true),

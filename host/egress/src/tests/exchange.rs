@@ -10,7 +10,7 @@ use http_body_util::{BodyExt as _, StreamBody};
 use tokio::time::Instant;
 
 use super::server::{Call, Reply, Server, Told, granted, limits, ok, request, subject};
-use crate::error::Why;
+use crate::error::DenyReason;
 use crate::{Allowance, Answer, Egress, EgressError, Grant, HttpLimits, Mode, Presence, Resolve};
 
 /// A short time that passes in the test.
@@ -127,8 +127,8 @@ async fn a_call_has_so_many_bytes_and_requests() {
     call.allowance = Allowance::new(7, 3).into();
     assert!(call.fetch("POST", &server.url("/"), "abc").await.is_ok());
     assert_eq!(call.fetch("POST", &server.url("/"), "abc").await, Err(EgressError::RequestSize));
-    assert_eq!(call.fetch("GET", "http://other.example/", "").await, Err(EgressError::Refused(Why::Origin)));
-    assert_eq!(call.fetch("GET", &server.url("/"), "").await, Err(EgressError::Refused(Why::Number)));
+    assert_eq!(call.fetch("GET", "http://other.example/", "").await, Err(EgressError::Refused(DenyReason::Origin)));
+    assert_eq!(call.fetch("GET", &server.url("/"), "").await, Err(EgressError::Refused(DenyReason::Number)));
 }
 
 #[tokio::test]
@@ -147,7 +147,7 @@ async fn nobody_is_waited_for_longer_than_allowed() {
         // And so does the guest's patience.
         let call = Call::to(&server);
         let mut ask = call.ask();
-        (ask.patience.head, ask.patience.pause) = (Some(SHORT), Some(SHORT));
+        (ask.timeouts.head, ask.timeouts.pause) = (Some(SHORT), Some(SHORT));
         let came = match call.egress.send(request("GET", &server.url("/"), ""), ask).await {
             Ok(answer) => answer.into_body().collect().await.map(drop),
             Err(error) => Err(error),
@@ -163,7 +163,7 @@ async fn connections_are_so_many() {
     let call = Call::new(granted(&server), one, Told::new(&[&["127.0.0.1"]]));
     let held = call.egress.send(request("GET", &server.url("/"), ""), call.ask()).await.unwrap();
     let mut ask = call.ask();
-    ask.patience.connect = Some(SHORT);
+    ask.timeouts.connect = Some(SHORT);
     let came = call.egress.send(request("GET", &server.url("/"), ""), ask).await;
     assert_eq!(came.map(drop), Err(EgressError::Busy));
     drop(held);

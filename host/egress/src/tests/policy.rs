@@ -2,9 +2,9 @@
 
 use http::Request;
 
-use crate::error::Why;
-use crate::policy::Standing;
-use crate::policy::{Fate, Policy};
+use crate::error::DenyReason;
+use crate::policy::Phase;
+use crate::policy::{AddressVerdict, Policy};
 use drivebay_policy::grants::http::grant::{Grant, Mode};
 
 const GRANTED: &str = "https://array.example:8443";
@@ -24,58 +24,58 @@ fn request(method: &str, uri: &str) -> Request<()> {
 #[test]
 fn decisions() {
     use Mode::{Enforce, Report};
-    use Standing::{Serving, Trial};
+    use Phase::{Serving, Trial};
     let other = "https://other.example/";
-    for (mode, standing, method, uri, expected) in [
+    for (mode, phase, method, uri, expected) in [
         (Enforce, Serving, "GET", "https://array.example:8443/x", Ok(None)),
         (Enforce, Serving, "DELETE", "https://array.example:8443/x", Ok(None)),
-        (Enforce, Serving, "GET", other, Err(Why::Origin)),
-        (Enforce, Serving, "GET", "http://array.example:8443/x", Err(Why::Origin)),
-        (Enforce, Serving, "CONNECT", "https://array.example:8443/x", Err(Why::Form)),
-        (Report, Serving, "GET", other, Ok(Some(Why::Origin))),
-        (Report, Serving, "DELETE", other, Ok(Some(Why::Origin))),
+        (Enforce, Serving, "GET", other, Err(DenyReason::Origin)),
+        (Enforce, Serving, "GET", "http://array.example:8443/x", Err(DenyReason::Origin)),
+        (Enforce, Serving, "CONNECT", "https://array.example:8443/x", Err(DenyReason::Form)),
+        (Report, Serving, "GET", other, Ok(Some(DenyReason::Origin))),
+        (Report, Serving, "DELETE", other, Ok(Some(DenyReason::Origin))),
         // How a request is written, and trials, are enforced in every mode.
-        (Report, Serving, "CONNECT", other, Err(Why::Form)),
-        (Report, Trial, "DELETE", other, Err(Why::Trial)),
+        (Report, Serving, "CONNECT", other, Err(DenyReason::Form)),
+        (Report, Trial, "DELETE", other, Err(DenyReason::Trial)),
         (Enforce, Trial, "GET", "https://array.example:8443/x", Ok(None)),
         (Enforce, Trial, "HEAD", "https://array.example:8443/x", Ok(None)),
-        (Enforce, Trial, "OPTIONS", "https://array.example:8443/x", Err(Why::Trial)),
-        (Enforce, Trial, "POST", "https://array.example:8443/x", Err(Why::Trial)),
+        (Enforce, Trial, "OPTIONS", "https://array.example:8443/x", Err(DenyReason::Trial)),
+        (Enforce, Trial, "POST", "https://array.example:8443/x", Err(DenyReason::Trial)),
         (Enforce, Trial, "POST", "https://array.example:8443/api/login", Ok(None)),
         (Enforce, Trial, "POST", "https://array.example:8443/api/login?x=1", Ok(None)),
-        (Enforce, Trial, "POST", "https://array.example:8443/api/login/", Err(Why::Trial)),
-        (Enforce, Trial, "POST", "https://array.example:8443/api/login/../volumes", Err(Why::Trial)),
-        (Enforce, Trial, "POST", "https://array.example:8443/api/%6cogin", Err(Why::Trial)),
+        (Enforce, Trial, "POST", "https://array.example:8443/api/login/", Err(DenyReason::Trial)),
+        (Enforce, Trial, "POST", "https://array.example:8443/api/login/../volumes", Err(DenyReason::Trial)),
+        (Enforce, Trial, "POST", "https://array.example:8443/api/%6cogin", Err(DenyReason::Trial)),
         // The paths of one grant are not those of another.
-        (Enforce, Trial, "POST", "http://a.b.example/api/login", Err(Why::Trial)),
+        (Enforce, Trial, "POST", "http://a.b.example/api/login", Err(DenyReason::Trial)),
     ] {
-        let decided = policy(mode).decide(&request(method, uri), standing);
+        let decided = policy(mode).decide(&request(method, uri), phase);
         let decided = decided.map(|decision| decision.reported).map_err(|(why, _)| why);
-        assert_eq!(decided, expected, "{mode:?} {standing:?} {method} {uri}");
+        assert_eq!(decided, expected, "{mode:?} {phase:?} {method} {uri}");
     }
     let nothing = Policy::new(&[], Enforce).decide(&request("GET", other), Serving);
-    assert_eq!(nothing.map_err(|(why, _)| why).unwrap_err(), Why::Ungranted);
+    assert_eq!(nothing.map_err(|(why, _)| why).unwrap_err(), DenyReason::Ungranted);
 }
 
 #[test]
 fn addresses_belong_to_their_grant() {
     for (mode, uri, address, expected) in [
-        (Mode::Enforce, "https://array.example:8443/", "8.8.8.8", Fate::Reached),
-        (Mode::Enforce, "https://array.example:8443/", "10.0.0.1", Fate::Refused),
-        (Mode::Enforce, "http://a.b.example/", "10.0.0.1", Fate::Reached),
-        (Mode::Enforce, "http://a.b.example/", "8.8.8.8", Fate::Refused),
-        (Mode::Report, "https://array.example:8443/", "10.0.0.1", Fate::Reported),
-        (Mode::Report, "https://other.example/", "10.0.0.1", Fate::Reported),
-        (Mode::Report, "https://other.example/", "8.8.8.8", Fate::Reached),
+        (Mode::Enforce, "https://array.example:8443/", "8.8.8.8", AddressVerdict::Reached),
+        (Mode::Enforce, "https://array.example:8443/", "10.0.0.1", AddressVerdict::Refused),
+        (Mode::Enforce, "http://a.b.example/", "10.0.0.1", AddressVerdict::Reached),
+        (Mode::Enforce, "http://a.b.example/", "8.8.8.8", AddressVerdict::Refused),
+        (Mode::Report, "https://array.example:8443/", "10.0.0.1", AddressVerdict::Reported),
+        (Mode::Report, "https://other.example/", "10.0.0.1", AddressVerdict::Reported),
+        (Mode::Report, "https://other.example/", "8.8.8.8", AddressVerdict::Reached),
         // What tells credentials is not for watching either.
-        (Mode::Report, "https://other.example/", "169.254.169.254", Fate::Refused),
-        (Mode::Report, "https://other.example/", "224.0.0.1", Fate::Refused),
+        (Mode::Report, "https://other.example/", "169.254.169.254", AddressVerdict::Refused),
+        (Mode::Report, "https://other.example/", "224.0.0.1", AddressVerdict::Refused),
     ] {
         let policy = policy(mode);
-        let decision = policy.decide(&request("GET", uri), Standing::Serving).unwrap();
+        let decision = policy.decide(&request("GET", uri), Phase::Serving).unwrap();
         assert_eq!(policy.reach(&decision).fate(address.parse().unwrap()), expected, "{mode:?} {uri} {address}");
     }
     let literal = Policy::new(&[Grant::of("https://10.0.0.5".parse().unwrap())], Mode::Enforce);
-    let decision = literal.decide(&request("GET", "https://10.0.0.5/"), Standing::Serving).unwrap();
-    assert_eq!(literal.reach(&decision).fate("10.0.0.5".parse().unwrap()), Fate::Reached);
+    let decision = literal.decide(&request("GET", "https://10.0.0.5/"), Phase::Serving).unwrap();
+    assert_eq!(literal.reach(&decision).fate("10.0.0.5".parse().unwrap()), AddressVerdict::Reached);
 }

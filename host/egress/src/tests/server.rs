@@ -20,8 +20,8 @@ use tokio_util::task::TaskTracker;
 use drivebay_observe::GuestLog;
 
 use crate::{
-    Allowance, Answer, Ask, Egress, EgressError, Grant, HttpLimits, Mode, Patience, Presence, Progress, Resolve,
-    Standing, Subject,
+    Allowance, Answer, Egress, EgressError, Grant, GuestTimeouts, HttpLimits, Mode, Phase, Presence, Progress,
+    RequestContext, Resolve, Subject,
 };
 
 /// What the server does when a request has come in whole.
@@ -206,12 +206,12 @@ impl Call {
         Self::new(granted(server), limits(), Told::new(&[&["127.0.0.1"]]))
     }
 
-    pub(super) fn ask(&self) -> Ask {
-        Ask {
+    pub(super) fn ask(&self) -> RequestContext {
+        RequestContext {
             call: "c-1".to_owned(),
             secrets: drivebay_observe::Secrets::default(),
-            standing: Standing::Serving,
-            patience: Patience::default(),
+            phase: Phase::Serving,
+            timeouts: GuestTimeouts::default(),
             ends: self.ends,
             allowance: Arc::clone(&self.allowance),
             guest: self.guest.witness(),

@@ -1,6 +1,6 @@
 //! Opening beneath a directory, and the two parts of a path: the directory in which a name is, and the name.
 
-use super::{Done, Errno, Patience, Trouble};
+use super::{Errno, OpError, OpResult, Patience};
 use rustix::{
     fs::{Mode, OFlags, ResolveFlags},
     io::Result,
@@ -16,7 +16,13 @@ const ATTEMPTS: usize = 128;
 
 /// Opens a path that stays beneath `directory`, without waiting for another process. A path that leads out is
 /// `EPERM`, as the engine's own implementation has it.
-pub(super) fn open(directory: impl AsFd, path: &Path, flags: OFlags, mode: Mode, patience: Patience) -> Done<OwnedFd> {
+pub(super) fn open(
+    directory: impl AsFd,
+    path: &Path,
+    flags: OFlags,
+    mode: Mode,
+    patience: Patience,
+) -> OpResult<OwnedFd> {
     let flags = flags | OFlags::CLOEXEC;
     // The other way to open knows no flag but three beside this one.
     let flags = if flags.contains(OFlags::PATH) { flags } else { flags | OFlags::NONBLOCK | OFlags::NOCTTY };
@@ -28,8 +34,8 @@ pub(super) fn open(directory: impl AsFd, path: &Path, flags: OFlags, mode: Mode,
             rustix::fs::openat2(directory, path, flags, mode, resolve).map_err(|errno| match errno {
                 // `EXDEV` may be a way out or a mount: the other attempt tells. Kernels before 5.12 do not know
                 // the flag.
-                Errno::AGAIN | Errno::XDEV | Errno::INVAL | Errno::NOSYS => Trouble::Waits,
-                other => Trouble::Refused(other),
+                Errno::AGAIN | Errno::XDEV | Errno::INVAL | Errno::NOSYS => OpError::Waits,
+                other => OpError::Refused(other),
             })
         }
         Patience::Any => disturbed(|| rustix::fs::openat2(&directory, path, flags, mode, beneath)).map_err(escaped),
@@ -41,10 +47,10 @@ fn disturbed<T>(open: impl Fn() -> Result<T>) -> Result<T> {
     tried.unwrap_or(Err(Errno::BUSY))
 }
 
-const fn escaped(errno: Errno) -> Trouble {
+const fn escaped(errno: Errno) -> OpError {
     match errno {
-        Errno::XDEV => Trouble::Refused(Errno::PERM),
-        other => Trouble::Refused(other),
+        Errno::XDEV => OpError::Refused(Errno::PERM),
+        other => OpError::Refused(other),
     }
 }
 
@@ -66,7 +72,7 @@ impl AsFd for Parent<'_> {
 
 /// Opens the directory in which the last name of `path` is. The name is not `..`, and no link is followed for it.
 /// It may be `.`, which every operation on names refuses.
-pub(super) fn parent<'a, 'p>(directory: BorrowedFd<'a>, path: &'p Path) -> Done<(Parent<'a>, &'p OsStr)> {
+pub(super) fn parent<'a, 'p>(directory: BorrowedFd<'a>, path: &'p Path) -> OpResult<(Parent<'a>, &'p OsStr)> {
     let (parents, name) = split(path).ok_or(Errno::NOENT)?;
     if parents.as_os_str().is_empty() {
         return Ok((Parent::Itself(directory), name));

@@ -1,7 +1,7 @@
 //! An open directory, and what is done by names in it.
 
 use super::{
-    Done, Entries, Errno, File, Modes, NewTime, OpenFiles, Patience, Stat, Trouble,
+    Entries, Errno, File, Modes, NewTime, OpError, OpResult, OpenFiles, Patience, Stat,
     beneath::{self, ends_with_slash, parent, without_slashes},
     held::Held,
     local::is_local,
@@ -66,7 +66,7 @@ impl Opening {
     }
 
     /// The flags of the system.
-    fn flags(self) -> Done<OFlags> {
+    fn flags(self) -> OpResult<OFlags> {
         if self.directory && (self.create || self.exclusive || self.truncate) {
             return Err(Errno::INVAL.into());
         }
@@ -85,7 +85,12 @@ impl Opening {
 
 impl Directory {
     /// A granted directory as it is now.
-    pub(super) fn granted(grant: &Grant, may_change: bool, open_files: &OpenFiles, patience: Patience) -> Done<Self> {
+    pub(super) fn granted(
+        grant: &Grant,
+        may_change: bool,
+        open_files: &OpenFiles,
+        patience: Patience,
+    ) -> OpResult<Self> {
         let held = open_files.take()?;
         let fd = grant.open_for_component(patience)?;
         let standing = Standing { may_change, local: is_local(&fd), reach: grant.guard() };
@@ -99,7 +104,7 @@ impl Directory {
     }
 
     /// Opens a regular file or a directory. Anything else is `ENOTSUP`.
-    pub fn open(&self, path: &str, how: Opening, patience: Patience) -> Done<Opened> {
+    pub fn open(&self, path: &str, how: Opening, patience: Patience) -> OpResult<Opened> {
         let flags = how.flags()?;
         if how.writes() {
             self.standing.check_change()?;
@@ -109,7 +114,7 @@ impl Directory {
         let mode = if how.create { Mode::from_raw_mode(0o666) } else { Mode::empty() };
         let fd = beneath::open(&self.fd, Path::new(path), flags, mode, patience).map_err(|trouble| match trouble {
             // A FIFO that nobody reads, a socket.
-            Trouble::Refused(Errno::NXIO) => Trouble::Refused(Errno::NOTSUP),
+            OpError::Refused(Errno::NXIO) => OpError::Refused(Errno::NOTSUP),
             other => other,
         })?;
         let modes = Modes { reads: how.reads(), writes: how.writes() };
@@ -128,7 +133,7 @@ impl Directory {
     }
 
     /// Its entries, from the first one on.
-    pub fn entries(&self) -> Done<Entries> {
+    pub fn entries(&self) -> OpResult<Entries> {
         let held = self.open_files.take()?;
         let flags = OFlags::RDONLY | OFlags::DIRECTORY;
         let fd = beneath::open(&self.fd, Path::new("."), flags, Mode::empty(), Patience::Any)?;
@@ -136,37 +141,37 @@ impl Directory {
     }
 
     /// What is known of it.
-    pub fn stat(&self, patience: Patience) -> Done<Stat> {
+    pub fn stat(&self, patience: Patience) -> OpResult<Stat> {
         self.standing.check_wait(patience)?;
         Ok(rustix::fs::fstat(&self.fd)?.into())
     }
 
     /// What is known of a path.
-    pub fn stat_at(&self, path: &str, follow: bool, patience: Patience) -> Done<Stat> {
+    pub fn stat_at(&self, path: &str, follow: bool, patience: Patience) -> OpResult<Stat> {
         self.standing.check_wait(patience)?;
         let fd = self.open_path(path, follow, patience)?;
         Ok(rustix::fs::fstat(&fd)?.into())
     }
 
-    fn open_path(&self, path: &str, follow: bool, patience: Patience) -> Done<OwnedFd> {
+    fn open_path(&self, path: &str, follow: bool, patience: Patience) -> OpResult<OwnedFd> {
         let flags = if follow { OFlags::PATH } else { OFlags::PATH | OFlags::NOFOLLOW };
         let path = if follow { Path::new(path) } else { beneath::plain(path) };
         beneath::open(&self.fd, path, flags, Mode::empty(), patience)
     }
 
     /// Writes its entries to the disk.
-    pub fn sync(&self, contents_only: bool) -> Done<()> {
+    pub fn sync(&self, contents_only: bool) -> OpResult<()> {
         Ok(sync(&self.fd, contents_only)?)
     }
 
     /// Sets its times.
-    pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> Done<()> {
+    pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> OpResult<()> {
         self.standing.check_change()?;
         Ok(rustix::fs::futimens(&self.fd, &times(accessed, modified))?)
     }
 
     /// Sets the times of a path.
-    pub fn set_times_at(&self, path: &str, follow: bool, accessed: NewTime, modified: NewTime) -> Done<()> {
+    pub fn set_times_at(&self, path: &str, follow: bool, accessed: NewTime, modified: NewTime) -> OpResult<()> {
         self.standing.check_change()?;
         let times = times(accessed, modified);
         if !follow {
@@ -178,28 +183,28 @@ impl Directory {
     }
 
     /// Makes a directory.
-    pub fn create_directory(&self, path: &str) -> Done<()> {
+    pub fn create_directory(&self, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), without_slashes(path))?;
         Ok(rustix::fs::mkdirat(directory, name, Mode::from_raw_mode(0o777))?)
     }
 
     /// Removes an empty directory.
-    pub fn remove_directory(&self, path: &str) -> Done<()> {
+    pub fn remove_directory(&self, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes a name that is not a directory's.
-    pub fn unlink(&self, path: &str) -> Done<()> {
+    pub fn unlink(&self, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         Ok(rustix::fs::unlinkat(directory, name, AtFlags::empty())?)
     }
 
     /// Gives `from` the name `path` in `target`, replacing what has it.
-    pub fn rename(&self, from: &str, target: &Self, path: &str) -> Done<()> {
+    pub fn rename(&self, from: &str, target: &Self, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         target.standing.check_change()?;
         let must_be_directory = ends_with_slash(Path::new(from)) || ends_with_slash(Path::new(path));
@@ -215,7 +220,7 @@ impl Directory {
     }
 
     /// Gives the file `from` one more name, `path` in `target`. A link is never followed, and to wish it is `EINVAL`.
-    pub fn link(&self, from: &str, follow: bool, target: &Self, path: &str) -> Done<()> {
+    pub fn link(&self, from: &str, follow: bool, target: &Self, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         target.standing.check_change()?;
         if follow {
@@ -227,7 +232,7 @@ impl Directory {
     }
 
     /// Makes a symbolic link to `text`, which must not be absolute.
-    pub fn symlink(&self, text: &str, path: &str) -> Done<()> {
+    pub fn symlink(&self, text: &str, path: &str) -> OpResult<()> {
         self.standing.check_change()?;
         if text.starts_with('/') {
             return Err(Errno::PERM.into());
@@ -237,7 +242,7 @@ impl Directory {
     }
 
     /// What a symbolic link says. An absolute one is not told; one that is not UTF-8 is `EILSEQ`.
-    pub fn read_link(&self, path: &str) -> Done<String> {
+    pub fn read_link(&self, path: &str) -> OpResult<String> {
         let (directory, name) = parent(self.fd.as_fd(), Path::new(path))?;
         let text = rustix::fs::readlinkat(directory, name, Vec::new())?;
         if text.as_bytes().starts_with(b"/") {

@@ -1,6 +1,6 @@
 //! The entries of a directory, read page by page: a stream holds one page, however large the directory is.
 
-use super::{Done, Kind, held::Held};
+use super::{Kind, OpResult, held::Held};
 use rustix::{
     fs::{AtFlags, RawDir},
     io::Errno,
@@ -42,7 +42,7 @@ impl Entries {
     }
 
     /// The next entry, read from the disk if it must be; none: there are no more.
-    pub fn read_on(&mut self) -> Done<Option<Entry>> {
+    pub fn read_on(&mut self) -> OpResult<Option<Entry>> {
         while self.page.is_empty() && !self.ended {
             self.read_page()?;
         }
@@ -56,7 +56,7 @@ impl Entries {
         u64::try_from(names + self.page.capacity() * size_of::<Entry>()).unwrap_or(u64::MAX)
     }
 
-    fn read_page(&mut self) -> Done<()> {
+    fn read_page(&mut self) -> OpResult<()> {
         let mut buffer = [const { MaybeUninit::<u8>::uninit() }; PAGE];
         let mut raw = RawDir::new(&self.directory, &mut buffer);
         loop {

@@ -1,7 +1,7 @@
 //! An open regular file.
 
 use super::{
-    Done, Errno, NewTime, Patience, Stat, Trouble,
+    Errno, NewTime, OpError, OpResult, Patience, Stat,
     held::Held,
     standing::{Closing, Standing, sync, times},
 };
@@ -48,12 +48,12 @@ impl File {
     }
 
     /// `EPERM` where nothing may be changed.
-    pub fn check_change(&self) -> Done<()> {
+    pub fn check_change(&self) -> OpResult<()> {
         self.standing.check_change()
     }
 
     /// Reads at `offset` into `buffer`; gives the number of bytes, 0 at the end. Fewer than there are may be read.
-    pub fn read(&self, buffer: &mut [u8], offset: u64, patience: Patience) -> Done<usize> {
+    pub fn read(&self, buffer: &mut [u8], offset: u64, patience: Patience) -> OpResult<usize> {
         // The largest one means "where the last one ended" to the system.
         if i64::try_from(offset).is_err() {
             return Err(Errno::INVAL.into());
@@ -64,48 +64,48 @@ impl File {
         }
         self.standing.check_wait(patience)?;
         rustix::io::preadv2(&self.fd, &mut into, offset, ReadWriteFlags::NOWAIT).map_err(|errno| match errno {
-            Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS => Trouble::Waits,
-            other => Trouble::Refused(other),
+            Errno::AGAIN | Errno::INTR | Errno::OPNOTSUPP | Errno::NOSYS => OpError::Waits,
+            other => OpError::Refused(other),
         })
     }
 
     /// Writes at `offset`; gives the number of bytes, which may be fewer than there are.
-    pub fn write(&self, bytes: &[u8], offset: u64) -> Done<usize> {
+    pub fn write(&self, bytes: &[u8], offset: u64) -> OpResult<usize> {
         self.check_change()?;
         Ok(retry_on_intr(|| rustix::io::pwrite(&self.fd, bytes, offset))?)
     }
 
     /// Writes at the end; gives the number of bytes, which may be fewer than there are.
-    pub fn append(&self, bytes: &[u8]) -> Done<usize> {
+    pub fn append(&self, bytes: &[u8]) -> OpResult<usize> {
         self.check_change()?;
         let from = [IoSlice::new(bytes)];
         Ok(retry_on_intr(|| rustix::io::pwritev2(&self.fd, &from, 0, ReadWriteFlags::APPEND))?)
     }
 
     /// Makes it this long.
-    pub fn set_size(&self, size: u64) -> Done<()> {
+    pub fn set_size(&self, size: u64) -> OpResult<()> {
         self.check_change()?;
         Ok(retry_on_intr(|| rustix::fs::ftruncate(&self.fd, size))?)
     }
 
     /// Says how it will be used; 0 bytes: to its end.
-    pub fn advise(&self, offset: u64, length: u64, advice: Advice) -> Done<()> {
+    pub fn advise(&self, offset: u64, length: u64, advice: Advice) -> OpResult<()> {
         Ok(rustix::fs::fadvise(&self.fd, offset, NonZeroU64::new(length), advice)?)
     }
 
     /// Writes its contents to the disk, and what is known of it unless only the contents are wanted.
-    pub fn sync(&self, contents_only: bool) -> Done<()> {
+    pub fn sync(&self, contents_only: bool) -> OpResult<()> {
         Ok(sync(&self.fd, contents_only)?)
     }
 
     /// What is known of it.
-    pub fn stat(&self, patience: Patience) -> Done<Stat> {
+    pub fn stat(&self, patience: Patience) -> OpResult<Stat> {
         self.standing.check_wait(patience)?;
         Ok(rustix::fs::fstat(&self.fd)?.into())
     }
 
     /// Sets its times.
-    pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> Done<()> {
+    pub fn set_times(&self, accessed: NewTime, modified: NewTime) -> OpResult<()> {
         self.check_change()?;
         Ok(rustix::fs::futimens(&self.fd, &times(accessed, modified))?)
     }

@@ -1,7 +1,7 @@
 //! How many files and directories a backend holds open, all its calls together. The process has one table of
 //! descriptors: without a bound one backend could leave none for connections.
 
-use super::{Done, Errno, Trouble};
+use super::{Errno, OpError, OpResult};
 use std::sync::{
     Arc,
     atomic::{AtomicUsize, Ordering},
@@ -38,12 +38,12 @@ impl OpenFiles {
     }
 
     /// Counts one more. None left is `ENOMEM`: `wasi:filesystem` has no code for a full table of descriptors.
-    pub(super) fn take(&self) -> Done<Held> {
+    pub(super) fn take(&self) -> OpResult<Held> {
         let most = self.0.most.load(Ordering::Relaxed);
         let room = |open| (open < most).then_some(open + 1);
         match self.0.open.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room) {
             Ok(_) => Ok(Held(Arc::clone(&self.0))),
-            Err(_) => Err(Trouble::Refused(Errno::NOMEM)),
+            Err(_) => Err(OpError::Refused(Errno::NOMEM)),
         }
     }
 }

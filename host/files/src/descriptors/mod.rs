@@ -5,7 +5,7 @@
 //! socket or a device is refused. Links are followed as long as they stay beneath.
 //!
 //! Nothing here waits unless it is told that it may: with [`Patience::Cached`] an operation is done only
-//! if the kernel has all it needs in memory, and says [`Trouble::Waits`] otherwise. Knows no engine.
+//! if the kernel has all it needs in memory, and says [`OpError::Waits`] otherwise. Knows no engine.
 
 mod beneath;
 mod directory;
@@ -32,7 +32,7 @@ pub use rustix::io::Errno;
 /// Whether an operation may wait for a disk or a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Patience {
-    /// It must not: what is not in the kernel's memory is [`Trouble::Waits`].
+    /// It must not: what is not in the kernel's memory is [`OpError::Waits`].
     Cached,
     /// It may.
     Any,
@@ -40,7 +40,7 @@ pub enum Patience {
 
 /// Why an operation was not done.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Trouble {
+pub enum OpError {
     /// It may have to wait. Nothing was done: ask again where waiting is allowed.
     #[error("it may have to wait")]
     Waits,
@@ -52,24 +52,27 @@ pub enum Trouble {
     Absent(String),
 }
 
-impl From<Errno> for Trouble {
+impl From<Errno> for OpError {
     fn from(errno: Errno) -> Self {
         Self::Refused(errno)
     }
 }
 
 /// What an operation gives.
-pub type Done<T> = Result<T, Trouble>;
+pub type OpResult<T> = Result<T, OpError>;
 
 /// Does work that may wait. Where it may hang and is not needed (see the `guard`s), there is an end to the waiting, and it
 /// failed.
 ///
 /// # Errors
 /// Its own; `EIO` where it hangs.
-pub fn in_time<T: Send + 'static>(guard: Option<Reach>, work: impl FnOnce() -> Done<T> + Send + 'static) -> Done<T> {
+pub fn in_time<T: Send + 'static>(
+    guard: Option<Reach>,
+    work: impl FnOnce() -> OpResult<T> + Send + 'static,
+) -> OpResult<T> {
     match guard {
         None => work(),
-        Some(reach) => reach.try_to(work).unwrap_or(Err(Trouble::Refused(Errno::IO))),
+        Some(reach) => reach.try_to(work).unwrap_or(Err(OpError::Refused(Errno::IO))),
     }
 }
 

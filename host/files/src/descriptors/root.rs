@@ -1,7 +1,7 @@
 //! A granted directory as a component has it from its start. It is opened when it is first used: a call that
 //! opens nothing pays nothing for it, and a pool that is unmounted is let go and found when it is back.
 
-use super::{Directory, Done, OpenFiles, Patience};
+use super::{Directory, OpResult, OpenFiles, Patience};
 use crate::{directories::Grant, reach::Reach};
 use std::sync::{Arc, OnceLock};
 
@@ -35,7 +35,7 @@ impl Root {
     }
 
     /// The directory, open from now on. It may be waited for without end: work that may wait goes through [`Self::guard`].
-    pub fn directory(&self, patience: Patience) -> Done<&Directory> {
+    pub fn directory(&self, patience: Patience) -> OpResult<&Directory> {
         if let Some(directory) = self.directory.get() {
             return Ok(directory);
         }

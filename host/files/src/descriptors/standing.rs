@@ -1,6 +1,6 @@
 //! What files and directories of one grant have in common, and what is done to both alike.
 
-use super::{Done, Errno, NewTime, Patience, Trouble, held::Held};
+use super::{Errno, NewTime, OpError, OpResult, Patience, held::Held};
 use crate::reach::Reach;
 use rustix::{
     fs::Timestamps,
@@ -21,7 +21,7 @@ pub(super) struct Standing {
 
 impl Standing {
     /// `EPERM` where nothing may be changed.
-    pub(super) fn check_change(&self) -> Done<()> {
+    pub(super) fn check_change(&self) -> OpResult<()> {
         if self.may_change { Ok(()) } else { Err(Errno::PERM.into()) }
     }
 
@@ -31,8 +31,8 @@ impl Standing {
     }
 
     /// Whether this much patience is enough.
-    pub(super) fn check_wait(&self, patience: Patience) -> Done<()> {
-        if self.local || patience == Patience::Any { Ok(()) } else { Err(Trouble::Waits) }
+    pub(super) fn check_wait(&self, patience: Patience) -> OpResult<()> {
+        if self.local || patience == Patience::Any { Ok(()) } else { Err(OpError::Waits) }
     }
 }
 

@@ -26,7 +26,7 @@ fn root(host: &Path) -> Root {
     root_at(host, Access::ReadWrite, &OpenFiles::new(64))
 }
 
-fn open(root: &Root, path: &str, how: Opening) -> Done<Opened> {
+fn open(root: &Root, path: &str, how: Opening) -> OpResult<Opened> {
     root.directory(Patience::Any)?.open(path, how, Patience::Any)
 }
 
@@ -45,7 +45,7 @@ fn a_fifo_a_socket_and_a_device_are_refused_at_once() {
         }
         for write in [false, true] {
             let opened = open(&root, name, Opening { write, ..READ });
-            assert!(matches!(opened, Err(Trouble::Refused(Errno::NOTSUP))), "{name}, {write}: {opened:?}");
+            assert!(matches!(opened, Err(OpError::Refused(Errno::NOTSUP))), "{name}, {write}: {opened:?}");
         }
     }
 }
@@ -65,7 +65,7 @@ fn nothing_leads_out() {
         ["../secret", "relative", "absolute", "sub/up/../secret", "/etc/passwd", "sub/../../secret", "magic/etc/passwd"]
     {
         let opened = open(&root, path, READ);
-        assert!(matches!(opened, Err(Trouble::Refused(Errno::PERM))), "{path}: {opened:?}");
+        assert!(matches!(opened, Err(OpError::Refused(Errno::PERM))), "{path}: {opened:?}");
     }
     assert!(open(&root, "sub/up/sub", READ).is_ok(), "a link that stays beneath is followed");
     let directory = root.directory(Patience::Any).unwrap();
@@ -78,7 +78,7 @@ fn nothing_leads_out() {
         directory.symlink("/etc", "absolute-link"),
         directory.read_link("absolute").map(drop),
     ] {
-        assert_eq!(change, Err(Trouble::Refused(Errno::PERM)));
+        assert_eq!(change, Err(OpError::Refused(Errno::PERM)));
     }
 }
 
@@ -94,8 +94,8 @@ fn a_link_in_the_place_of_a_granted_directory_is_not_followed() {
     symlink("../foreign", &pool).unwrap();
     for patience in [Patience::Cached, Patience::Any] {
         let opened = root.directory(patience).map(drop);
-        let refused = matches!(opened, Err(Trouble::Absent(_)))
-            || (patience == Patience::Cached && opened == Err(Trouble::Waits));
+        let refused = matches!(opened, Err(OpError::Absent(_)))
+            || (patience == Patience::Cached && opened == Err(OpError::Waits));
         assert!(refused, "{patience:?}: {opened:?}");
     }
 }
@@ -117,11 +117,11 @@ fn what_is_cached_needs_no_wait_and_what_changes_does() {
     match file.read(&mut buffer, 0, Patience::Cached) {
         Ok(count) => assert_eq!(&buffer[..count], b"contents"),
         // Not every file system can tell.
-        waits => assert_eq!(waits, Err(Trouble::Waits)),
+        waits => assert_eq!(waits, Err(OpError::Waits)),
     }
     assert_eq!(directory.stat_at("file", true, Patience::Cached).unwrap().size, 8);
     let create = Opening { create: true, ..READ };
-    assert!(matches!(directory.open("new", create, Patience::Cached), Err(Trouble::Waits)));
+    assert!(matches!(directory.open("new", create, Patience::Cached), Err(OpError::Waits)));
     assert!(!pool.path().join("new").exists());
 }
 
@@ -134,7 +134,7 @@ fn descriptors_are_counted_and_given_back() {
     let one = open(&root, "file", READ).unwrap();
     let entries = root.directory(Patience::Any).unwrap().entries().unwrap();
     assert_eq!(open_files.open(), 3, "the granted directory, the file and the stream");
-    assert!(matches!(open(&root, "file", READ), Err(Trouble::Refused(Errno::NOMEM))));
+    assert!(matches!(open(&root, "file", READ), Err(OpError::Refused(Errno::NOMEM))));
     drop((one, entries));
     assert_eq!(open_files.open(), 1);
     assert!(open(&root, "file", READ).is_ok());
@@ -185,7 +185,7 @@ fn nothing_changes_where_only_reading_is_granted() {
         file.set_size(0),
         file.set_times(NewTime::Now, NewTime::Now),
     ] {
-        assert_eq!(change, Err(Trouble::Refused(Errno::PERM)));
+        assert_eq!(change, Err(OpError::Refused(Errno::PERM)));
     }
     assert_eq!(std::fs::read(pool.path().join("file")).unwrap(), b"contents");
 }

@@ -215,7 +215,7 @@ fn what_is_mounted_there_later_is_not_taken_for_a_disk_of_this_machine() {
     let place = pool.host("");
     let mounted = Mounted(&place);
     for _ in 0..2 {
-        assert_eq!(root().directory(Patience::Cached).unwrap_err(), Trouble::Waits);
+        assert_eq!(root().directory(Patience::Cached).unwrap_err(), OpError::Waits);
         assert!(root().guard().is_some());
         // What was found there does not change that.
         assert!(directories.open("/pool/version", Intent::Read).is_ok());

@@ -66,7 +66,7 @@ fn what_is_invented_gets_no_process_and_no_namespace() {
     let path = PathBuf::from(state.path());
     let serving = thread::spawn(move || {
         let sealed = sealed::seal(&Mandate { state_dir: path.clone(), ..Mandate::default() })?;
-        serve(&launcher, &sealed, &Showroom::new(path, None, Vec::new(), nothing))
+        serve(&launcher, &sealed, &LiveView::new(path, None, Vec::new(), nothing))
     });
     let ask = |request: &[u8], along: &[BorrowedFd<'_>]| {
         frames::send_with(&host, request, along).unwrap();

@@ -5,27 +5,27 @@
 //! components are called the same inside and outside, in the configuration, in the log, and in what other processes say.
 //!
 //! ```text
-//! showroom (when, and whose word counts) -> mod (View) -> plan (what is to be where, and the difference) -> system (always shown)
-//!                                                 |----> looks (where paths lead, though a server hangs)
+//! live (when, and whose word counts) -> mod (View) -> plan (what is to be where, and the difference) -> system (always shown)
+//!                                                 |----> probes (where paths lead, though a server hangs)
 //!                                                 '----> effects (system calls)
 //! ```
 
 mod effects;
-mod looks;
+mod live;
 mod plan;
-mod showroom;
+mod probes;
+mod resolved;
 mod system;
 mod watch;
-mod way;
 
 use std::fs;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
 
 use self::effects::Made;
-use self::looks::Looks;
+pub(crate) use self::live::LiveView;
 use self::plan::{Item, Plan};
-pub(crate) use self::showroom::Showroom;
+use self::probes::PathProbes;
 use crate::error::NodeError;
 use crate::process;
 use crate::visible::Visible;
@@ -36,7 +36,7 @@ pub(crate) struct View {
     made: Made,
     /// What was ever to be seen: generations with former grants drain, and may come back.
     visible: Vec<Visible>,
-    looks: Looks,
+    probes: PathProbes,
     shown: Plan,
     /// What could not be shown when it was last tried, and was said.
     said: Vec<String>,
@@ -49,8 +49,8 @@ impl View {
         let failed = |errno| NodeError::system("making a mount namespace", errno);
         let made = effects::make(aside.to_owned()).map_err(failed)?;
         let visible_anyway = system::visible();
-        let looks = Looks::new(visible_anyway.iter().map(|visible| visible.path.clone()));
-        let mut view = Self { made, visible: visible_anyway, looks, shown: Plan::new(), said: Vec::new() };
+        let probes = PathProbes::new(visible_anyway.iter().map(|visible| visible.path.clone()));
+        let mut view = Self { made, visible: visible_anyway, probes, shown: Plan::new(), said: Vec::new() };
         let working = std::env::current_dir().into_iter();
         for directory in top().into_iter().chain(working) {
             let below = directory.strip_prefix("/").unwrap_or(&directory);
@@ -92,7 +92,7 @@ impl View {
 
     /// Shows what took the place of something, and what has come to be there. Gives what could not be shown.
     pub(crate) fn refresh(&mut self) -> Result<Vec<String>, NodeError> {
-        let wanted = plan::plan(&self.visible, &mut self.looks);
+        let wanted = plan::plan(&self.visible, &mut self.probes);
         let steps = plan::steps(&self.shown, &wanted);
         // All of the machine is what is left here.
         let all = self.visible.iter().filter(|visible| visible.path.parent().is_none());
@@ -172,7 +172,7 @@ impl View {
     /// Where what is to be seen stands, and the links that lead there; but for those that hang.
     pub(crate) fn places(&self) -> impl Iterator<Item = &Path> {
         let all = self.shown.keys().map(PathBuf::as_path).chain(self.visible.iter().map(|it| it.path.as_path()));
-        let hanging: Vec<_> = self.visible.iter().filter(|it| self.looks.hangs(&it.path)).collect();
+        let hanging: Vec<_> = self.visible.iter().filter(|it| self.probes.hangs(&it.path)).collect();
         all.filter(move |path| !hanging.iter().any(|it| path.starts_with(&it.path)))
     }
 

@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::looks::Looks;
+use super::probes::PathProbes;
+use super::resolved::{ResolvedPath, Source, look};
 use super::system::is_everybodys;
-use super::way::{Source, Way, look};
-use crate::visible::{Showing, Visible};
+use crate::visible::{Visibility, Visible};
 
 /// What is to stand at a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,59 +39,62 @@ pub(super) struct Bind {
 pub(super) type Plan = BTreeMap<PathBuf, Item>;
 
 /// What all of this means on this machine now. What is not there is left out.
-pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>, looks: &mut Looks) -> Plan {
+pub(super) fn plan<'a>(visible: impl IntoIterator<Item = &'a Visible>, probes: &mut PathProbes) -> Plan {
     let mut plan = Plan::new();
     for visible in visible {
-        add(&mut plan, visible, looks);
+        add(&mut plan, visible, probes);
     }
     let mut plan = without_what_is_seen_anyway(&plan);
     hold_in_place(&mut plan);
     plan
 }
 
-fn add(plan: &mut Plan, visible: &Visible, looks: &mut Looks) {
-    let mut way = match visible.how {
-        Showing::Read | Showing::Write => looks.way(&visible.path),
-        Showing::Own | Showing::Beside | Showing::Alone | Showing::Held | Showing::Hidden => Way::of(&visible.path),
+fn add(plan: &mut Plan, visible: &Visible, probes: &mut PathProbes) {
+    let mut resolved = match visible.how {
+        Visibility::Read | Visibility::Write => probes.resolved(&visible.path),
+        Visibility::Own | Visibility::Beside | Visibility::Alone | Visibility::Held | Visibility::Hidden => {
+            ResolvedPath::of(&visible.path)
+        }
     };
-    if visible.how == Showing::Own && way.end.is_none() && fs::create_dir_all(&visible.path).is_ok() {
-        way = Way::of(&visible.path);
+    if visible.how == Visibility::Own && resolved.end.is_none() && fs::create_dir_all(&visible.path).is_ok() {
+        resolved = ResolvedPath::of(&visible.path);
     }
-    if visible.how == Showing::Hidden {
-        plan.extend(way.end.map(|(path, source)| (path, Item::Empty(source))));
+    if visible.how == Visibility::Hidden {
+        plan.extend(resolved.end.map(|(path, source)| (path, Item::Empty(source))));
         return;
     }
-    for link in way.links {
+    for link in resolved.links {
         let directory =
-            link.path.parent().filter(|it| visible.how == Showing::Beside && link.is_last && !is_everybodys(it));
+            link.path.parent().filter(|it| visible.how == Visibility::Beside && link.is_last && !is_everybodys(it));
         match directory.and_then(|directory| Some((directory, look(directory)?))) {
-            Some((directory, source)) => bind(plan, directory, source, Showing::Beside),
+            Some((directory, source)) => bind(plan, directory, source, Visibility::Beside),
             None => drop(plan.insert(link.path, Item::Link(link.target))),
         }
     }
-    if let Some((path, source)) = way.end {
-        let directory = path.parent().filter(|it| visible.how == Showing::Beside && !is_everybodys(it));
+    if let Some((path, source)) = resolved.end {
+        let directory = path.parent().filter(|it| visible.how == Visibility::Beside && !is_everybodys(it));
         match directory.and_then(|directory| Some((directory, look(directory)?))) {
-            Some((directory, source)) => bind(plan, directory, source, Showing::Beside),
+            Some((directory, source)) => bind(plan, directory, source, Visibility::Beside),
             None => bind(plan, &path, source, visible.how),
         }
-    } else if let Some(directory) = way.missing_in.filter(|it| visible.how == Showing::Beside && !is_everybodys(it))
+    } else if let Some(directory) =
+        resolved.missing_in.filter(|it| visible.how == Visibility::Beside && !is_everybodys(it))
         && let Some(source) = look(&directory)
     {
-        bind(plan, &directory, source, Showing::Beside);
+        bind(plan, &directory, source, Visibility::Beside);
     }
 }
 
-fn bind(plan: &mut Plan, path: &Path, source: Source, how: Showing) {
+fn bind(plan: &mut Plan, path: &Path, source: Source, how: Visibility) {
     if path.parent().is_none() {
         // It would be around everything.
         return;
     }
     let wanted = Bind {
         source,
-        write: matches!(how, Showing::Own | Showing::Write),
-        below: matches!(how, Showing::Read | Showing::Write),
-        held: how == Showing::Held,
+        write: matches!(how, Visibility::Own | Visibility::Write),
+        below: matches!(how, Visibility::Read | Visibility::Write),
+        held: how == Visibility::Held,
     };
     match plan.get_mut(path) {
         Some(Item::Bind(bind)) => {

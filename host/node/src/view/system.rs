@@ -5,7 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::visible::{Showing, Visible};
+use crate::visible::{Visibility, Visible};
 
 /// Programs and libraries, to read: file systems are made by the distribution's programs.
 const TREES: [&str; 9] = ["/bin", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/sbin", "/usr", "/sys/fs/cgroup"];
@@ -40,7 +40,7 @@ const FILES: [&str; 16] = [
     "/etc/pki/tls/cert.pem",
 ];
 /// Variables that name other anchors.
-const ANCHORS: [(&str, Showing); 2] = [("SSL_CERT_FILE", Showing::Alone), ("SSL_CERT_DIR", Showing::Read)];
+const ANCHORS: [(&str, Visibility); 2] = [("SSL_CERT_FILE", Visibility::Alone), ("SSL_CERT_DIR", Visibility::Read)];
 
 /// Directories in which many have files: none of them is shown as a whole because of one file.
 const EVERYBODYS: [&str; 24] = [
@@ -72,18 +72,18 @@ const EVERYBODYS: [&str; 24] = [
 
 /// What a program of the host finds, whatever is configured.
 pub(super) fn visible() -> Vec<Visible> {
-    let shown = |how: Showing| move |path: &&str| Visible { path: PathBuf::from(path), how };
-    let trees = TREES.iter().chain(&DIRECTORIES).map(shown(Showing::Read));
+    let shown = |how: Visibility| move |path: &&str| Visible { path: PathBuf::from(path), how };
+    let trees = TREES.iter().chain(&DIRECTORIES).map(shown(Visibility::Read));
     // Where the host looks for programs; homes are nobody's business.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_home = |directory: &Path| ["/root", "/home"].iter().any(|home| directory.starts_with(home));
     let programs = std::env::split_paths(&path).filter(|directory| !is_everybodys(directory) && !is_home(directory));
-    let programs = programs.map(|path| Visible { path, how: Showing::Read });
+    let programs = programs.map(|path| Visible { path, how: Visibility::Read });
     let anchors = ANCHORS.iter().filter_map(|(name, how)| {
         let path = PathBuf::from(std::env::var_os(name)?);
         Some(Visible { path, how: *how })
     });
-    let all = trees.chain(programs).chain(anchors).chain(FILES.iter().map(shown(Showing::Alone)));
+    let all = trees.chain(programs).chain(anchors).chain(FILES.iter().map(shown(Visibility::Alone)));
     all.filter(|visible| visible.path.is_absolute()).collect()
 }
 

@@ -11,7 +11,7 @@ use rustix::mount::{MountFlags, UnmountFlags, mount, unmount};
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
 use super::*;
-use crate::visible::Showing;
+use crate::visible::Visibility;
 
 /// Does something in a namespace, with its root as the root.
 fn inside<T: Send + 'static>(namespace: BorrowedFd<'_>, work: impl FnOnce() -> T + Send + 'static) -> T {
@@ -62,11 +62,11 @@ impl Scene {
         self.root.join(name)
     }
 
-    fn visible(&self, rows: &[(&str, Showing)]) -> Vec<Visible> {
+    fn visible(&self, rows: &[(&str, Visibility)]) -> Vec<Visible> {
         rows.iter().map(|(name, how)| Visible { path: self.at(name), how: *how }).collect()
     }
 
-    fn view(&self, rows: &[(&str, Showing)]) -> View {
+    fn view(&self, rows: &[(&str, Visibility)]) -> View {
         View::make(&self.at("aside"), self.visible(rows)).unwrap()
     }
 }
@@ -76,17 +76,20 @@ fn reads(view: &View, path: &Path) -> Option<String> {
     inside(view.namespace(), move || fs::read_to_string(path).ok())
 }
 
-fn mounts() -> usize {
-    fs::read_to_string("/proc/self/mountinfo").unwrap().lines().count()
+/// How many mounts there are for whoever is in no view, but for those of tests that run beside this one.
+fn mounts(scene: &Scene) -> usize {
+    let table = fs::read_to_string("/proc/self/mountinfo").unwrap();
+    let points = table.lines().filter_map(|line| line.split(' ').nth(4).map(Path::new));
+    points.filter(|point| point.starts_with(&scene.root) || !point.starts_with(std::env::temp_dir())).count()
 }
 
 #[test]
 fn nothing_is_seen_but_what_is_shown() {
     let Some(scene) = Scene::new() else { return };
-    let before = mounts();
-    let rows = [("pool", Showing::Write), ("shared", Showing::Read), ("vendor/a.wasm", Showing::Alone)];
+    let before = mounts(&scene);
+    let rows = [("pool", Visibility::Write), ("shared", Visibility::Read), ("vendor/a.wasm", Visibility::Alone)];
     let view = scene.view(&rows);
-    assert_eq!(mounts(), before, "the system's own mounts stay as they are");
+    assert_eq!(mounts(&scene), before, "the system's own mounts stay as they are");
     for (name, seen) in [("pool/a", true), ("shared/a", true), ("vendor/a.wasm", true), ("vendor/key", false)] {
         assert_eq!(reads(&view, &scene.at(name)).is_some(), seen, "{name}");
     }
@@ -112,13 +115,13 @@ fn nothing_is_seen_but_what_is_shown() {
     });
     assert_eq!(fs::read_to_string(scene.at("pool/b")).unwrap(), "x");
     drop(view);
-    assert_eq!(mounts(), before);
+    assert_eq!(mounts(&scene), before);
 }
 
 #[test]
 fn what_takes_a_place_is_shown_in_it() {
     let Some(scene) = Scene::new() else { return };
-    let mut view = scene.view(&[("pool", Showing::Write), ("vendor/a.wasm", Showing::Alone)]);
+    let mut view = scene.view(&[("pool", Visibility::Write), ("vendor/a.wasm", Visibility::Alone)]);
     // A file, as editors replace it.
     fs::write(scene.at("vendor/part"), "new").unwrap();
     fs::rename(scene.at("vendor/part"), scene.at("vendor/a.wasm")).unwrap();
@@ -150,7 +153,11 @@ fn what_is_hidden_is_neither_seen_nor_replaced() {
     let Some(scene) = Scene::new() else { return };
     fs::create_dir_all(scene.at("pool/deep/state/node")).unwrap();
     fs::write(scene.at("pool/deep/state/node/ledger"), "x").unwrap();
-    let rows = [("pool", Showing::Write), ("pool/deep/state", Showing::Own), ("pool/deep/state/node", Showing::Hidden)];
+    let rows = [
+        ("pool", Visibility::Write),
+        ("pool/deep/state", Visibility::Own),
+        ("pool/deep/state/node", Visibility::Hidden),
+    ];
     let mut view = scene.view(&rows);
     view.follow();
     let root = scene.root.clone();
@@ -181,7 +188,11 @@ fn what_is_hidden_stays_hidden_while_what_is_above_it_changes() {
         fs::write(scene.at("pool/deep/state/node/ledger"), "x").unwrap();
     };
     fill();
-    let rows = [("pool", Showing::Write), ("pool/deep/state", Showing::Own), ("pool/deep/state/node", Showing::Hidden)];
+    let rows = [
+        ("pool", Visibility::Write),
+        ("pool/deep/state", Visibility::Own),
+        ("pool/deep/state/node", Visibility::Hidden),
+    ];
     let mut view = scene.view(&rows);
     let (stop, root) = (Arc::new(AtomicBool::new(false)), scene.root.clone());
     let (namespace, own) = (view.namespace().try_clone_to_owned().unwrap(), Arc::clone(&stop));
@@ -228,22 +239,22 @@ fn what_is_mounted_later_below_a_shared_mount_is_shown_at_once_and_nothing_goes_
     mount("tmpfs", scene.at("pool"), "tmpfs", MountFlags::empty(), None).unwrap();
     rustix::mount::mount_change(scene.at("pool"), rustix::mount::MountPropagationFlags::SHARED).unwrap();
     fs::create_dir(scene.at("pool/later")).unwrap();
-    let view = scene.view(&[("pool", Showing::Write)]);
+    let view = scene.view(&[("pool", Visibility::Write)]);
     mount("tmpfs", scene.at("pool/later"), "tmpfs", MountFlags::empty(), None).unwrap();
     fs::write(scene.at("pool/later/x"), "x").unwrap();
     assert_eq!(reads(&view, &scene.at("pool/later/x")).as_deref(), Some("x"));
     unmount(scene.at("pool/later"), UnmountFlags::empty()).unwrap();
     assert_eq!(reads(&view, &scene.at("pool/later/x")), None);
-    let (before, later) = (mounts(), scene.at("pool/later"));
+    let (before, later) = (mounts(&scene), scene.at("pool/later"));
     inside(view.namespace(), move || mount("tmpfs", later, "tmpfs", MountFlags::empty(), None).unwrap());
-    assert_eq!(mounts(), before);
+    assert_eq!(mounts(&scene), before);
 }
 
 /// A configuration for tests: a path a line.
 fn read(_name: &str, text: &str) -> Result<Vec<Visible>, String> {
     let path =
         |line: &str| line.starts_with('/').then(|| PathBuf::from(line)).ok_or_else(|| format!("no path: {line}"));
-    text.lines().map(|line| Ok(Visible { path: path(line)?, how: Showing::Write })).collect()
+    text.lines().map(|line| Ok(Visible { path: path(line)?, how: Visibility::Write })).collect()
 }
 
 #[test]
@@ -256,9 +267,9 @@ fn what_is_shown_later_stands_in_the_operators_file() {
         fs::set_permissions(&file, PermissionsExt::from_mode(mode)).unwrap();
     };
     grant(&["pool"], 0o644);
-    let at_first = scene.visible(&[("pool", Showing::Write), ("state", Showing::Own)]);
-    let showroom = Showroom::new(scene.at("state"), Some(file.clone()), at_first, read);
-    let (_, namespace) = showroom.show().unwrap();
+    let at_first = scene.visible(&[("pool", Visibility::Write), ("state", Visibility::Own)]);
+    let live = LiveView::new(scene.at("state"), Some(file.clone()), at_first, read);
+    let (_, namespace) = live.show().unwrap();
     let namespace = namespace.expect("the first time it is told");
     let sees = |name: &str| {
         let path = scene.at(name);
@@ -266,21 +277,21 @@ fn what_is_shown_later_stands_in_the_operators_file() {
     };
     assert!(sees("pool/a") && !sees("shared/a"));
     grant(&["pool", "shared"], 0o644);
-    assert!(showroom.show().unwrap().1.is_none());
+    assert!(live.show().unwrap().1.is_none());
     assert!(sees("pool/a") && sees("shared/a") && !sees("beside/secret"));
     // What others could have written shows nothing; nor does a file where the host writes.
     grant(&["pool", "shared", "beside"], 0o666);
-    let refused = showroom.show().unwrap_err().message;
+    let refused = live.show().unwrap_err().message;
     assert!(refused.contains("others than its owner may write to it"), "{refused}");
     grant(&["pool", "shared", "configuration"], 0o644);
-    showroom.show().unwrap();
+    live.show().unwrap();
     grant(&["pool", "shared", "configuration", "beside"], 0o644);
-    let refused = showroom.show().unwrap_err().message;
+    let refused = live.show().unwrap_err().message;
     assert!(refused.contains("where the host writes"), "{refused}");
     assert!(!sees("beside/secret"));
     // What was taken back stays: generations that have it drain, and may come back.
     grant(&["pool"], 0o644);
-    showroom.show().unwrap();
+    live.show().unwrap();
     assert!(sees("shared/a"));
     // Nobody has to ask for what took a place.
     fs::rename(scene.at("pool"), scene.at("gone")).unwrap();
@@ -295,7 +306,7 @@ fn what_is_shown_later_stands_in_the_operators_file() {
 fn the_operators_links_lead_where_they_lead_outside() {
     let Some(scene) = Scene::new() else { return };
     symlink("pool", scene.at("link")).unwrap();
-    let mut view = scene.view(&[("link", Showing::Write)]);
+    let mut view = scene.view(&[("link", Visibility::Write)]);
     assert!(reads(&view, &scene.at("link/a")).is_some());
     fs::remove_file(scene.at("link")).unwrap();
     symlink("shared", scene.at("link")).unwrap();
@@ -307,10 +318,10 @@ fn the_operators_links_lead_where_they_lead_outside() {
 #[test]
 fn all_of_the_machine_is_no_view() {
     let Some(scene) = Scene::new() else { return };
-    let everything = vec![Visible { path: PathBuf::from("/"), how: Showing::Write }];
+    let everything = vec![Visible { path: PathBuf::from("/"), how: Visibility::Write }];
     let refused = View::make(&scene.at("aside"), everything.clone()).unwrap_err().message;
     assert!(refused.contains("cannot be shown all of /"), "{refused}");
-    let mut view = scene.view(&[("pool", Showing::Write)]);
+    let mut view = scene.view(&[("pool", Visibility::Write)]);
     assert_eq!(view.show(everything).unwrap(), ["all of /"]);
     assert!(reads(&view, &scene.at("pool/a")).is_some(), "all else stays");
 }

@@ -12,7 +12,7 @@ use drivebay_policy::package::Reference;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use crate::artifact::{About, Whole, package};
+use crate::artifact::{CompleteManifest, ComponentInfo, package};
 use crate::layout::Layout;
 use crate::store::Store;
 use crate::{sbom, sections};
@@ -64,7 +64,7 @@ pub(super) struct Made {
 
 /// A package with what is attached to it.
 pub(super) struct Packed {
-    pub(super) whole: Whole,
+    pub(super) whole: CompleteManifest,
     /// By the kind that it is attached as.
     pub(super) attached: Vec<(&'static str, Vec<u8>)>,
     pub(super) said: String,
@@ -133,8 +133,13 @@ impl Made {
             attached.push((crate::store::OWN, read(&own)?));
         }
         let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
-        let about =
-            About { title, exports: checked.interfaces, imports: checked.imports, created: created(), annotations };
+        let about = ComponentInfo {
+            title,
+            exports: checked.interfaces,
+            imports: checked.imports,
+            created: created(),
+            annotations,
+        };
         Ok(Packed { whole: package(component, &about)?, attached, said })
     }
 }

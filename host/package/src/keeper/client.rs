@@ -10,7 +10,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 use tokio::net::UnixStream;
 use tokio::sync::Mutex;
 
-use super::words::{Answer, Looked, Order, Request};
+use super::words::{Answer, Order, Request, ResolvedPackage};
 use super::{KEEPER_SUBCOMMAND, READY};
 
 /// The keeper of a host. When this is dropped, it ends.
@@ -68,7 +68,7 @@ impl Keeper {
     /// # Errors
     /// Why not, in words for the operator.
     #[expect(clippy::disallowed_methods, reason = "the answer is heard though nobody waits for it any more")]
-    pub async fn look(&self, backend: &str, now: bool) -> Result<Looked, String> {
+    pub async fn look(&self, backend: &str, now: bool) -> Result<ResolvedPackage, String> {
         let request = Request { backend: backend.to_owned(), now, again: now };
         // Whoever asks may go away meanwhile; the answer has to be heard all the same, or the next would get it.
         let asked = tokio::spawn(ask(Arc::clone(&self.socket), request));

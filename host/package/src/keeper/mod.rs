@@ -19,7 +19,7 @@ use rustix::process::{Signal, set_parent_process_death_signal};
 
 pub use client::Keeper;
 pub use puller::main as puller_main;
-pub use words::{Looked, Named, Order, ReadNamed};
+pub use words::{Named, Order, ReadNamed, ResolvedPackage};
 
 use crate::access;
 use crate::layout::Layout;
@@ -99,7 +99,7 @@ fn line(from: &mut BufReader<&UnixStream>) -> Result<Option<String>> {
 }
 
 /// Has what is configured for a backend shown in its place.
-fn look(order: &Order, read: ReadNamed, request: &Request) -> Result<Looked> {
+fn look(order: &Order, read: ReadNamed, request: &Request) -> Result<ResolvedPackage> {
     let reference = wanted(order, read, &request.backend)?;
     let place = Place::open(package_place(&order.state, &request.backend))?;
     let current = place.current();
@@ -108,7 +108,7 @@ fn look(order: &Order, read: ReadNamed, request: &Request) -> Result<Looked> {
     if let Some((record, _)) =
         current.as_ref().filter(|_| is_right && (reference.digest.is_some() && !request.again || !request.now))
     {
-        return Ok(Looked::of(record, false));
+        return Ok(ResolvedPackage::of(record, false));
     }
     let fetched = fetch(order, &place, &reference, current.as_ref());
     if fetched.is_err() && !is_right {
@@ -135,7 +135,7 @@ fn fetch(
     place: &Place,
     reference: &Reference,
     current: Option<&(crate::place::Record, Fetched)>,
-) -> Result<Looked> {
+) -> Result<ResolvedPackage> {
     let stage = place.stage()?;
     let have = current.map(|(record, _)| record.digest.clone());
     let pulled = match &order.registries.layout {
@@ -150,13 +150,13 @@ fn fetch(
         // Only what was there already is left out.
         match current {
             Some((record, before)) if before.vouching == fetched.vouching && answers(record, reference) => {
-                return Ok(Looked::of(record, false));
+                return Ok(ResolvedPackage::of(record, false));
             }
             _ => place.take_over(&stage)?,
         }
     }
     let record = place.show(stage, reference, &fetched)?;
-    Ok(Looked::of(&record, true))
+    Ok(ResolvedPackage::of(&record, true))
 }
 
 /// Starts a puller and waits for its end.

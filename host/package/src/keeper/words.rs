@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::place::Record;
 use crate::registry::Access;
-use crate::store::Vouching;
+use crate::store::SignatureText;
 
 /// A backend's package, as it is configured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -37,7 +37,7 @@ pub struct Order {
 
 /// What is shown for a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Looked {
+pub struct ResolvedPackage {
     /// As it is configured.
     pub reference: String,
     /// The manifest's digest: what a tag was resolved to.
@@ -48,7 +48,7 @@ pub struct Looked {
     pub is_new: bool,
 }
 
-impl Looked {
+impl ResolvedPackage {
     pub(super) fn of(record: &Record, is_new: bool) -> Self {
         let Record { reference, digest, component, .. } = record.clone();
         Self { reference, digest, component, is_new }
@@ -91,7 +91,7 @@ pub(super) struct Request {
 /// The keeper to the host.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) enum Answer {
-    Done(Looked),
+    Done(ResolvedPackage),
     Failed(String),
 }
 
@@ -108,7 +108,7 @@ pub(super) struct Pull {
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Pulled {
     pub(super) manifest: Vec<u8>,
-    pub(super) vouching: Vouching,
+    pub(super) vouching: SignatureText,
     /// Whether the component was written; if not, it is the one that is there.
     pub(super) has_component: bool,
 }

@@ -15,7 +15,7 @@ use drivebay_policy::package::Reference;
 use hyper::body::Incoming;
 use serde::{Deserialize, Serialize};
 
-use crate::artifact::{Descriptor, INDEX, Index, LARGEST_MANIFEST, MANIFEST, Whole, referrer};
+use crate::artifact::{CompleteManifest, Descriptor, INDEX, Index, LARGEST_MANIFEST, MANIFEST, referrer};
 use auth::Challenge;
 pub(crate) use auth::Credential;
 use http::Http;
@@ -117,7 +117,7 @@ impl Registry {
 
     /// Writes a manifest with its blobs, under a tag or by its digest alone. Whether the registry keeps the list of what
     /// refers to the manifest's subject is told.
-    async fn put(&self, whole: &Whole, tag: Option<&str>) -> Result<bool> {
+    async fn put(&self, whole: &CompleteManifest, tag: Option<&str>) -> Result<bool> {
         for (blob, bytes) in &whole.blobs {
             self.put_blob(blob, bytes).await?;
         }
@@ -138,7 +138,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the registry refuses it.
-    pub(crate) async fn push(&self, whole: &Whole, tag: Option<&str>) -> Result<()> {
+    pub(crate) async fn push(&self, whole: &CompleteManifest, tag: Option<&str>) -> Result<()> {
         self.put(whole, tag).await.map(drop)
     }
 
@@ -146,7 +146,7 @@ impl Registry {
     ///
     /// # Errors
     /// When the registry refuses it.
-    pub(crate) async fn attach(&self, whole: &Whole, subject: &str) -> Result<()> {
+    pub(crate) async fn attach(&self, whole: &CompleteManifest, subject: &str) -> Result<()> {
         if self.put(whole, None).await? {
             return Ok(());
         }

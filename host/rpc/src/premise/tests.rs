@@ -94,7 +94,7 @@ fn locked(set: LockSet) -> Vec<(ObjectKind, String)> {
         .collect()
 }
 
-fn outcome<A: std::fmt::Debug>(course: Result<Course<A>, CallError>) -> String {
+fn outcome<A: std::fmt::Debug>(course: Result<Resolution<A>, CallError>) -> String {
     match course {
         Ok(course) => format!("{course:?}"),
         Err(error) => error.to_string(),

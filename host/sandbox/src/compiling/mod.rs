@@ -69,20 +69,20 @@ impl Allowance {
 
 /// Ends a compiler that nobody waits for any more, when it is dropped.
 #[derive(Debug)]
-pub(super) struct Wanted(Arc<OwnedFd>);
+pub(super) struct CancelOnDrop(Arc<OwnedFd>);
 
 /// How a compiler learns that nobody waits any more.
 #[derive(Debug, Clone)]
-pub(super) struct Unwanted(Arc<OwnedFd>);
+pub(super) struct CancelSignal(Arc<OwnedFd>);
 
-impl Wanted {
-    pub(super) fn new() -> std::io::Result<(Self, Unwanted)> {
+impl CancelOnDrop {
+    pub(super) fn new() -> std::io::Result<(Self, CancelSignal)> {
         let event = Arc::new(eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?);
-        Ok((Self(Arc::clone(&event)), Unwanted(event)))
+        Ok((Self(Arc::clone(&event)), CancelSignal(event)))
     }
 }
 
-impl Drop for Wanted {
+impl Drop for CancelOnDrop {
     fn drop(&mut self) {
         // It fails only if the counter is full, and then it is readable already.
         let _readable = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
@@ -93,13 +93,18 @@ impl Drop for Wanted {
 ///
 /// # Errors
 /// What is wrong with the component, that it takes too much, or that no compiler can be started.
-pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &Unwanted) -> Result<Vec<u8>, LoadError> {
+pub(super) fn run(
+    bytes: &[u8],
+    engine: &str,
+    allowance: Allowance,
+    cancelled: &CancelSignal,
+) -> Result<Vec<u8>, LoadError> {
     let ends = Instant::now() + allowance.time;
     let failed = |error: std::io::Error| LoadError::Engine(format!("no process to compile in: {error}"));
     let (code, words) = (memory("code").map_err(failed)?, memory("words").map_err(failed)?);
     let mut child = start(engine, allowance, &code, &words).map_err(failed)?;
     let ended = feed(&mut child, bytes).and_then(|held| {
-        let ended = wait(&child, ends, unwanted);
+        let ended = wait(&child, ends, cancelled);
         // Held open until here: its end tells the compiler that the host is gone.
         drop(held);
         ended
@@ -113,7 +118,7 @@ pub(super) fn run(bytes: &[u8], engine: &str, allowance: Allowance, unwanted: &U
         Ended::Itself if status.success() => take(code).map_err(failed),
         Ended::Itself => Err(refusal(status, &said(words), allowance)),
         Ended::Late => Err(LoadError::Costly(format!("it was not done after {:?} (compile-time)", allowance.time))),
-        Ended::Unwanted => Err(LoadError::Unwanted),
+        Ended::Cancelled => Err(LoadError::Cancelled),
     }
 }
 
@@ -167,14 +172,14 @@ fn feed(child: &mut Child, bytes: &[u8]) -> std::io::Result<impl Sized + use<>> 
 enum Ended {
     Itself,
     Late,
-    Unwanted,
+    Cancelled,
 }
 
-fn wait(child: &Child, deadline: Instant, unwanted: &Unwanted) -> std::io::Result<Ended> {
+fn wait(child: &Child, deadline: Instant, cancelled: &CancelSignal) -> std::io::Result<Ended> {
     let process = pidfd_open(Pid::from_child(child), PidfdFlags::empty())?;
     loop {
         let left = deadline.saturating_duration_since(Instant::now());
-        let mut awaited = [PollFd::new(&process, PollFlags::IN), PollFd::new(&*unwanted.0, PollFlags::IN)];
+        let mut awaited = [PollFd::new(&process, PollFlags::IN), PollFd::new(&*cancelled.0, PollFlags::IN)];
         match poll(&mut awaited, Timespec::try_from(left).ok().as_ref()) {
             Ok(_) | Err(Errno::INTR) => {}
             Err(error) => return Err(error.into()),
@@ -182,7 +187,7 @@ fn wait(child: &Child, deadline: Instant, unwanted: &Unwanted) -> std::io::Resul
         let mut heard = awaited.iter().map(|one| !one.revents().is_empty());
         match (heard.next(), heard.next()) {
             (Some(true), _) => return Ok(Ended::Itself),
-            (_, Some(true)) => return Ok(Ended::Unwanted),
+            (_, Some(true)) => return Ok(Ended::Cancelled),
             _ if left.is_zero() => return Ok(Ended::Late),
             _ => {}
         }

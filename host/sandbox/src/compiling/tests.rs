@@ -32,7 +32,7 @@ const EMPTY: &[u8] = b"\0asm\x0d\0\x01\0";
 
 #[test]
 fn code_comes_back_and_is_this_engines() {
-    let (_wanted, unwanted) = Wanted::new().unwrap();
+    let (_wanted, unwanted) = CancelOnDrop::new().unwrap();
     let code = run(EMPTY, &engine(), allowance(), &unwanted).unwrap();
     let kind = wasmtime::Engine::detect_precompiled(&code);
     assert_eq!(kind, Some(wasmtime::Precompiled::Component));
@@ -40,7 +40,7 @@ fn code_comes_back_and_is_this_engines() {
 
 #[test]
 fn what_is_wrong_is_said() {
-    let (_wanted, unwanted) = Wanted::new().unwrap();
+    let (_wanted, unwanted) = CancelOnDrop::new().unwrap();
     let broken = run(b"\0asm\x0d\0\x01\0 and no more", &engine(), allowance(), &unwanted);
     assert!(matches!(&broken, Err(LoadError::Broken(words)) if !words.is_empty()), "{broken:?}");
     let foreign = run(EMPTY, "another-engine", allowance(), &unwanted);
@@ -49,7 +49,7 @@ fn what_is_wrong_is_said() {
 
 #[test]
 fn limits_end_it_in_words() {
-    let (_wanted, unwanted) = Wanted::new().unwrap();
+    let (_wanted, unwanted) = CancelOnDrop::new().unwrap();
     let bomb = bomb(400_000);
     let little = Allowance { memory: 96 * MIB, ..allowance() };
     let said = run(&bomb, &engine(), little, &unwanted).unwrap_err().to_string();
@@ -61,10 +61,10 @@ fn limits_end_it_in_words() {
 
 #[test]
 fn nobody_waits_nobody_works() {
-    let (wanted, unwanted) = Wanted::new().unwrap();
+    let (wanted, unwanted) = CancelOnDrop::new().unwrap();
     drop(wanted);
     let ended = run(&bomb(400_000), &engine(), allowance(), &unwanted);
-    assert!(matches!(ended, Err(LoadError::Unwanted)), "{ended:?}");
+    assert!(matches!(ended, Err(LoadError::Cancelled)), "{ended:?}");
 }
 
 /// A component with one module with one function of so many additions.

@@ -12,7 +12,7 @@ use drivebay_contract::bindings::drivebay::host::files::{
 };
 use drivebay_contract::bindings::drivebay::host::types::{Error, ErrorCode, Extent};
 use drivebay_files::{self as files, FileError, FileErrorCode, Files, JobState as State, Origin};
-use drivebay_policy::limits::Duty;
+use drivebay_policy::limits::CallKind;
 
 /// What a function of the interface answers.
 type Answer<T> = wasmtime::Result<Result<T, Error>>;
@@ -42,10 +42,10 @@ impl HostState {
     /// and keep the step's shared locks only.
     fn origin(&self) -> Origin {
         match self.call.duty {
-            Duty::Step => {
+            CallKind::Step => {
                 Origin { call: None, hold: self.call.shared.clone().map(|hold| Box::new(hold) as Box<dyn Send>) }
             }
-            Duty::Read | Duty::Change | Duty::Probe | Duty::Recovery | Duty::Load => {
+            CallKind::Read | CallKind::Change | CallKind::Probe | CallKind::Recovery | CallKind::Load => {
                 Origin { call: Some(self.call.id.clone()), hold: None }
             }
         }

@@ -22,7 +22,7 @@ const LIST: usize = 64 * 1024;
 
 /// What a look at a block says.
 #[derive(Debug)]
-pub(super) enum Sight {
+pub(super) enum Repair {
     /// It can go on as it came.
     Sound,
     /// This goes on instead.
@@ -52,22 +52,22 @@ impl Block {
     ///
     /// # Errors
     /// The connection is being rewritten, and the block cannot be read or is too long.
-    pub(super) fn see(&mut self, block: &[u8]) -> io::Result<Sight> {
+    pub(super) fn see(&mut self, block: &[u8]) -> io::Result<Repair> {
         if let Some(reader) = &mut self.reader {
             let list = List::read(reader, block).ok_or(io::ErrorKind::InvalidData)?;
-            return Ok(Sight::Repaired(list.repaired));
+            return Ok(Repair::Repaired(list.repaired));
         }
         if USUAL.iter().any(|usual| block.windows(usual.len()).any(|part| part == *usual)) {
-            return Ok(Sight::Sound);
+            return Ok(Repair::Sound);
         }
         let mut reader = Decoder::new();
         reader.set_max_allowed_table_size(TABLE);
         match List::read(&mut reader, block) {
             Some(List { is_odd: true, repaired }) => {
                 self.reader = Some(reader);
-                Ok(Sight::Repaired(repaired))
+                Ok(Repair::Repaired(repaired))
             }
-            _ => Ok(Sight::Sound),
+            _ => Ok(Repair::Sound),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io;
 
 use bytes::{Buf, BufMut, BytesMut};
 
-use super::block::{Block, Sight};
+use super::block::{Block, Repair};
 
 /// What every client begins with.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
@@ -32,7 +32,7 @@ const PRIORITY_BYTES: usize = 5;
 
 /// Whether more of a connection must be looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Passage {
+pub(super) enum Inspection {
     /// The next bytes, too.
     Watched,
     /// Nothing more: what comes passes as it is.
@@ -88,24 +88,24 @@ impl Filter {
     ///
     /// # Errors
     /// A connection that is being rewritten breaks the rules of frames or header blocks.
-    pub(super) fn feed(&mut self, came: &[u8], on: &mut BytesMut) -> io::Result<Passage> {
+    pub(super) fn feed(&mut self, came: &[u8], on: &mut BytesMut) -> io::Result<Inspection> {
         self.held.extend_from_slice(came);
         loop {
             let passes = self.passing.min(self.held.len());
             on.extend_from_slice(&self.held.split_to(passes));
             self.passing -= passes;
             if self.held.is_empty() {
-                return Ok(Passage::Watched);
+                return Ok(Inspection::Watched);
             }
             match self.step(on)? {
                 Step::On => {}
-                Step::Wait => return Ok(Passage::Watched),
+                Step::Wait => return Ok(Inspection::Watched),
                 Step::Free => {
                     if let Some(open) = self.open.take() {
                         on.extend_from_slice(&open.raw);
                     }
                     on.extend_from_slice(&self.held.split());
-                    return Ok(Passage::Free);
+                    return Ok(Inspection::Free);
                 }
             }
         }
@@ -176,8 +176,8 @@ impl Filter {
     fn close(&mut self, on: &mut BytesMut) -> io::Result<Step> {
         let Some(open) = &self.open else { return Ok(Step::On) };
         match self.block.see(&open.bytes)? {
-            Sight::Sound => Ok(Step::Free),
-            Sight::Repaired(block) => {
+            Repair::Sound => Ok(Step::Free),
+            Repair::Repaired(block) => {
                 put(on, open.stream, open.ends_stream, &block);
                 self.open = None;
                 Ok(Step::On)
@@ -187,9 +187,9 @@ impl Filter {
 
     /// What breaks a rule is the transport's business, unless the client's bytes no longer reach it as
     /// they are.
-    fn give_up(&self, words: &'static str) -> io::Result<Step> {
+    fn give_up(&self, grpc_only: &'static str) -> io::Result<Step> {
         if self.block.is_rewriting() {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+            return Err(io::Error::new(io::ErrorKind::InvalidData, grpc_only));
         }
         Ok(Step::Free)
     }

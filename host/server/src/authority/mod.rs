@@ -18,7 +18,7 @@ use bytes::{Buf, BytesMut};
 use tokio::io::{AsyncRead, ReadBuf};
 
 use crate::writes::passes_writes_on;
-use filter::{Filter, Passage};
+use filter::{Filter, Inspection};
 
 /// How much is read at once while a connection is looked at.
 const CHUNK: usize = 8 * 1024;
@@ -58,8 +58,8 @@ impl<S: AsyncRead + Unpin> AsyncRead for Tolerant<S> {
                 return Poll::Ready(Ok(()));
             }
             match filter.feed(read.filled(), &mut this.seen)? {
-                Passage::Watched => {}
-                Passage::Free => this.filter = None,
+                Inspection::Watched => {}
+                Inspection::Free => this.filter = None,
             }
         }
     }

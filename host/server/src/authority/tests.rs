@@ -6,8 +6,8 @@ use proptest::prelude::*;
 use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
 
 use super::Tolerant;
-use super::block::{Block, Sight};
-use super::filter::{Filter, Passage};
+use super::block::{Block, Repair};
+use super::filter::{Filter, Inspection};
 
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 const HEADERS: u8 = 1;
@@ -166,7 +166,7 @@ async fn header_blocks_of_every_form() {
     }
 }
 
-fn feed(filter: &mut Filter, bytes: &[u8]) -> (std::io::Result<Passage>, Vec<u8>) {
+fn feed(filter: &mut Filter, bytes: &[u8]) -> (std::io::Result<Inspection>, Vec<u8>) {
     let mut on = BytesMut::new();
     let passage = filter.feed(bytes, &mut on);
     (passage, on.to_vec())
@@ -178,7 +178,7 @@ fn a_sound_connection_is_free_after_its_first_block() {
     for authority in ["localhost", "a.example"] {
         let bytes = connection(authority, 2);
         let (passage, on) = feed(&mut Filter::default(), &bytes);
-        assert_eq!(passage.unwrap(), Passage::Free);
+        assert_eq!(passage.unwrap(), Inspection::Free);
         assert_eq!(on, bytes);
     }
 }
@@ -207,7 +207,7 @@ fn what_is_broken_passes_as_it_is() {
     ];
     for bytes in broken {
         let (passage, on) = feed(&mut Filter::default(), &bytes);
-        assert_eq!(passage.unwrap(), Passage::Free, "{:x?}", &bytes[..bytes.len().min(60)]);
+        assert_eq!(passage.unwrap(), Inspection::Free, "{:x?}", &bytes[..bytes.len().min(60)]);
         assert_eq!(on, bytes);
     }
 }
@@ -217,7 +217,7 @@ fn what_is_broken_passes_as_it_is() {
 fn what_is_broken_later_ends_the_connection() {
     for bad in [frame(HEADERS, FLAGS[1], 3, &[0xff; 9]), frame(CONTINUATION, FLAGS[1], 3, &[0x82])] {
         let mut filter = Filter::default();
-        assert_eq!(feed(&mut filter, &connection("/run/csi.sock", 1)).0.unwrap(), Passage::Watched);
+        assert_eq!(feed(&mut filter, &connection("/run/csi.sock", 1)).0.unwrap(), Inspection::Watched);
         let (passage, _) = feed(&mut filter, &bad);
         let is_open = bad[3] == CONTINUATION;
         assert_eq!(passage.is_ok(), is_open, "a continuation of nothing is the transport's to refuse");
@@ -228,7 +228,7 @@ fn what_is_broken_later_ends_the_connection() {
 #[test]
 fn short_blocks_for_long_lists_are_refused() {
     let mut block = Block::default();
-    assert!(matches!(block.see(&Client::new().block("/run/csi.sock", "/p")).unwrap(), Sight::Repaired(_)));
+    assert!(matches!(block.see(&Client::new().block("/run/csi.sock", "/p")).unwrap(), Repair::Repaired(_)));
     // One header of 3,000 bytes is put into the table, then named a thousand times.
     let mut bomb = vec![0x40, 1, b'x', 0x7f, 0xb9, 0x16];
     bomb.extend([b'y'; 3_000]);
@@ -251,7 +251,7 @@ proptest! {
                 continue;
             }
             match filter.feed(part, &mut on) {
-                Ok(passage) => is_free = passage == Passage::Free,
+                Ok(passage) => is_free = passage == Inspection::Free,
                 Err(_) => return Ok(()),
             }
         }
@@ -271,10 +271,10 @@ async fn a_block_of_endless_frames_is_not_kept() {
     // Of a connection that is not rewritten the transport gets what came, soon, and ends it itself.
     let mut filter = Filter::default();
     let few = feed(&mut filter, &endless(begin(), 1, 6));
-    assert_eq!(few.0.unwrap(), Passage::Watched, "a block may have several frames");
-    assert_eq!(feed(&mut filter, &frame(CONTINUATION, 0, 1, &[])).0.unwrap(), Passage::Free);
+    assert_eq!(few.0.unwrap(), Inspection::Watched, "a block may have several frames");
+    assert_eq!(feed(&mut filter, &frame(CONTINUATION, 0, 1, &[])).0.unwrap(), Inspection::Free);
     let (_, is_refused) = served(endless(begin(), 1, 3_000), 100_000).await;
-    assert!(is_refused, "the transport closes the connection in words");
+    assert!(is_refused, "the transport closes the connection in grpc_only");
     // One that is rewritten ends here.
     let mut filter = Filter::default();
     let (passage, _) = feed(&mut filter, &endless(connection("/run/csi.sock", 1), 3, 100_000));

@@ -9,7 +9,7 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use super::medium::Medium;
+use super::backing::Backing;
 use super::open::initialise;
 use crate::OpenError;
 use crate::error::is_full;
@@ -84,7 +84,7 @@ impl Draft {
             .open(&draft)
             .map_err(|error| refused(&draft, "create the file", error))?;
         let draft = Self { directory: directory.to_owned(), path, made_at: draft };
-        initialise(&draft.medium(), &store_id)?;
+        initialise(&draft.backing(), &store_id)?;
         Ok(draft)
     }
 
@@ -92,8 +92,8 @@ impl Draft {
         &self.made_at
     }
 
-    pub(super) fn medium(&self) -> Medium {
-        Medium::file(self.made_at.clone())
+    pub(super) fn backing(&self) -> Backing {
+        Backing::file(self.made_at.clone())
     }
 
     /// Gives it its name, unless another host was faster: its store is as good; opening it finds out who may use it.

@@ -5,16 +5,16 @@
 //! last durable commit without waiting for the next.
 
 mod apply;
+mod backing;
 mod copy;
-mod desk;
+mod fair_queue;
 mod file;
 mod gate;
 mod layout;
-mod line;
-mod medium;
 mod open;
 mod queue;
 mod read;
+mod shared;
 mod split;
 mod stores;
 mod usage;
@@ -24,9 +24,9 @@ mod writer;
 use std::fmt;
 use std::sync::Arc;
 
+pub(super) use self::backing::Backing;
 use self::gate::Gate;
 use self::layout::FORMAT;
-pub(super) use self::medium::Medium;
 use self::open::Opened;
 use self::queue::Queue;
 pub use self::stores::EmbeddedStores;
@@ -55,11 +55,11 @@ impl EmbeddedStore {
 
     /// Opens what the medium holds, which must have been initialised. Reads all of it to compare it with its checksums,
     /// so this blocks, for about a second per GiB from a warm cache.
-    fn start(medium: &Medium, kept: Option<Kept>) -> Result<Self, OpenError> {
-        let Opened { database, id, .. } = open::open(medium, &[FORMAT])?;
+    fn start(backing: &Backing, kept: Option<Kept>) -> Result<Self, OpenError> {
+        let Opened { database, id, .. } = open::open(backing, &[FORMAT])?;
         let gate = Arc::new(Gate::new(database));
-        let queue = Queue::start(Arc::clone(&gate), medium.clone(), &id).map_err(|source| {
-            let path = medium.path().to_owned();
+        let queue = Queue::start(Arc::clone(&gate), backing.clone(), &id).map_err(|source| {
+            let path = backing.path().to_owned();
             let action = "start the writer's thread";
             OpenError::Io { path, action, source }
         })?;
@@ -68,20 +68,20 @@ impl EmbeddedStore {
 
     /// A new store on an empty medium that a test watches or breaks.
     #[cfg(test)]
-    pub(super) fn create_on(medium: &Medium) -> Result<Self, OpenError> {
+    pub(super) fn create_on(backing: &Backing) -> Result<Self, OpenError> {
         let id = file::draw_id().map_err(|source| OpenError::Io {
-            path: medium.path().to_owned(),
+            path: backing.path().to_owned(),
             action: "draw the store's id",
             source,
         })?;
-        open::initialise(medium, &id)?;
-        Self::start(medium, None)
+        open::initialise(backing, &id)?;
+        Self::start(backing, None)
     }
 
     /// The store that such a medium holds.
     #[cfg(test)]
-    pub(super) fn open_on(medium: &Medium) -> Result<Self, OpenError> {
-        Self::start(medium, None)
+    pub(super) fn open_on(backing: &Backing) -> Result<Self, OpenError> {
+        Self::start(backing, None)
     }
 
     /// Reads on the caller's thread, and has the writer look after the file when that fails.

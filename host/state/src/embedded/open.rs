@@ -12,9 +12,9 @@ use std::{io, str};
 
 use redb::{Database, ReadableDatabase, StorageBackend, TableError};
 
+use super::backing::Backing;
 use super::copy;
 use super::layout::{FORMAT, FORMAT_KEY, META, STORE_ID_KEY};
-use super::medium::Medium;
 use super::usage;
 use crate::OpenError;
 use crate::error::is_full;
@@ -29,18 +29,18 @@ pub(super) struct Opened {
     pub(super) format: u32,
 }
 
-/// Opens and verifies the store on `medium`, which has one of these formats.
-pub(super) fn open(medium: &Medium, formats: &[u32]) -> Result<Opened, OpenError> {
+/// Opens and verifies the store on `backing`, which has one of these formats.
+pub(super) fn open(backing: &Backing, formats: &[u32]) -> Result<Opened, OpenError> {
     // A damaged file can break an assumption inside redb; that must not take the host down.
-    catch_unwind(AssertUnwindSafe(|| open_verified(medium, formats))).unwrap_or_else(|_| {
-        Err(OpenError::Corrupt { path: medium.path().to_owned(), detail: "reading it broke off".to_owned() })
+    catch_unwind(AssertUnwindSafe(|| open_verified(backing, formats))).unwrap_or_else(|_| {
+        Err(OpenError::Corrupt { path: backing.path().to_owned(), detail: "reading it broke off".to_owned() })
     })
 }
 
 /// Writes format and id to an empty medium.
-pub(super) fn initialise(medium: &Medium, store_id: &str) -> Result<(), OpenError> {
+pub(super) fn initialise(backing: &Backing, store_id: &str) -> Result<(), OpenError> {
     let write = || {
-        let database = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(medium.backend()?)?;
+        let database = Database::builder().set_cache_size(CACHE_BYTES).create_with_backend(backing.backend()?)?;
         let transaction = database.begin_write()?;
         {
             let mut meta = transaction.open_table(META)?;
@@ -49,12 +49,12 @@ pub(super) fn initialise(medium: &Medium, store_id: &str) -> Result<(), OpenErro
         }
         Ok(transaction.commit()?)
     };
-    write().map_err(|error| explain(medium.path(), error))
+    write().map_err(|error| explain(backing.path(), error))
 }
 
-fn open_verified(medium: &Medium, formats: &[u32]) -> Result<Opened, OpenError> {
-    let path = medium.path();
-    let database = open_checked(medium).map_err(|error| explain(path, error))?;
+fn open_verified(backing: &Backing, formats: &[u32]) -> Result<Opened, OpenError> {
+    let path = backing.path();
+    let database = open_checked(backing).map_err(|error| explain(path, error))?;
     let meta = read_meta(&database).map_err(|error| explain(path, error))?;
     let not_a_store = |detail: &str| OpenError::NotAStore { path: path.to_owned(), detail: detail.to_owned() };
     let format = meta.format.ok_or_else(|| not_a_store("it names no format"))?;
@@ -67,8 +67,8 @@ fn open_verified(medium: &Medium, formats: &[u32]) -> Result<Opened, OpenError> 
 }
 
 /// Opens the file and compares all of it with its checksums.
-fn open_checked(medium: &Medium) -> Result<Database, redb::Error> {
-    let backend = medium.backend()?;
+fn open_checked(backing: &Backing) -> Result<Database, redb::Error> {
+    let backend = backing.backend()?;
     if backend.len()? == 0 {
         // redb would make a database of it; but stores are born whole, so this is someone else's.
         return Err(io::Error::new(io::ErrorKind::InvalidData, "it is empty").into());
@@ -79,7 +79,7 @@ fn open_checked(medium: &Medium) -> Result<Database, redb::Error> {
         .set_cache_size(CACHE_BYTES)
         .set_repair_callback(move |_| seen.store(true, Ordering::Relaxed))
         .create_with_backend(backend)?;
-    let path = medium.path().display();
+    let path = backing.path().display();
     if recovered.load(Ordering::Relaxed) {
         // Recovery has compared the checksums already.
         tracing::info!(%path, "the state store was not closed; recovered to the last commit");

@@ -9,20 +9,20 @@ use std::path::Path;
 use redb::{Database, ReadTransaction, ReadableDatabase, ReadableTable, TableError, TableHandle};
 
 use super::apply::record;
+use super::backing::Backing;
 use super::file::{self, Draft};
 use super::layout::{
     Entries, FORMAT, FORMAT_KEY, META, ONE_FILE, USAGE, entries_table, is_copy, namespace_of, read_usage,
 };
-use super::medium::Medium;
 use super::open::{self, explain};
 use crate::OpenError;
 
 /// Opens and verifies the host's file; answers it with the host's id. `backends` is where the backends' files are to be.
-pub(super) fn open_host(medium: &Medium, backends: &Path) -> Result<(Database, String), OpenError> {
+pub(super) fn open_host(backing: &Backing, backends: &Path) -> Result<(Database, String), OpenError> {
     let known = [FORMAT, ONE_FILE];
-    let opened = open::open(medium, &known)?;
+    let opened = open::open(backing, &known)?;
     if opened.format == ONE_FILE {
-        let path = medium.path();
+        let path = backing.path();
         tracing::info!(path = %path.display(), "each backend gets a file for its state");
         let mut host = opened.database;
         take_apart(&host, path, backends)?;
@@ -43,7 +43,7 @@ fn take_apart(host: &Database, path: &Path, backends: &Path) -> Result<(), OpenE
     }
     for (backend, namespaces) in &owned {
         let draft = Draft::begin(backends, &file::of(backend))?;
-        fill(&draft.medium(), &snapshot, namespaces).map_err(|error| explain(draft.made_at(), error))?;
+        fill(&draft.backing(), &snapshot, namespaces).map_err(|error| explain(draft.made_at(), error))?;
         // One that is there was made by an attempt that did not come to its end.
         draft.replace()?;
     }
@@ -72,7 +72,7 @@ fn owner(namespace: &str) -> &str {
     }
 }
 
-fn fill(draft: &Medium, snapshot: &ReadTransaction, namespaces: &[String]) -> Result<(), redb::Error> {
+fn fill(draft: &Backing, snapshot: &ReadTransaction, namespaces: &[String]) -> Result<(), redb::Error> {
     let database = Database::builder().create_with_backend(draft.backend()?)?;
     let transaction = database.begin_write()?;
     let counted = match snapshot.open_table(USAGE) {

@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, PoisonError, Weak};
 
 use redb::Database;
 
-use super::{EmbeddedStore, file, medium::Medium, split};
+use super::{EmbeddedStore, backing::Backing, file, split};
 use crate::{OpenError, Store, Stores};
 
 /// Name of the host's file in the state directory.
@@ -50,19 +50,19 @@ impl EmbeddedStores {
     /// When they are in use, or the host's file is damaged or not one.
     pub fn open(directory: &Path) -> Result<Self, OpenError> {
         file::prepare(directory, HOST_FILE)?;
-        let medium = Medium::file(directory.join(HOST_FILE));
+        let backing = Backing::file(directory.join(HOST_FILE));
         let backends = directory.join(DIRECTORY);
-        let (host, id) = split::open_host(&medium, &backends)?;
+        let (host, id) = split::open_host(&backing, &backends)?;
         file::sweep(directory, HOST_FILE);
         Ok(Self { id, directory: backends, host: Arc::new(host), open: Mutex::default() })
     }
 
     fn start(&self, name: &str) -> Result<(EmbeddedStore, Receiver<()>), OpenError> {
         file::prepare(&self.directory, name)?;
-        let medium = Medium::locked_elsewhere(self.directory.join(name));
+        let backing = Backing::locked_elsewhere(self.directory.join(name));
         let (closed, end) = channel();
         let kept = Kept { _host: Arc::clone(&self.host), _closed: closed };
-        let store = EmbeddedStore::start(&medium, Some(kept))?;
+        let store = EmbeddedStore::start(&backing, Some(kept))?;
         file::sweep(&self.directory, name);
         Ok((store, end))
     }

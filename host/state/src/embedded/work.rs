@@ -2,7 +2,7 @@
 
 use tokio::sync::oneshot;
 
-use super::line::Piece;
+use super::fair_queue::Piece;
 use crate::limits::commit_size;
 use crate::{Change, Quota, StateError};
 

@@ -11,12 +11,12 @@ use std::sync::Arc;
 use redb::{Database, Durability};
 
 use super::apply::{Effect, Fault, apply};
+use super::backing::Backing;
 use super::copy::{Copying, Piece};
-use super::desk::Desk;
 use super::gate::{Gate, in_words};
 use super::layout::FORMAT;
-use super::medium::Medium;
 use super::open;
+use super::shared::Shared;
 use super::work::{Job, Work};
 use crate::{Quota, StateError};
 
@@ -26,21 +26,21 @@ const DISTRUSTED: &str =
 /// The state of the writer's thread.
 pub(super) struct Writer {
     gate: Arc<Gate>,
-    medium: Medium,
+    backing: Backing,
     store_id: String,
-    desk: Arc<Desk>,
+    shared: Arc<Shared>,
     /// Copies that are under way, by target.
     copies: HashMap<String, Copying>,
 }
 
 impl Writer {
-    pub(super) fn new(gate: Arc<Gate>, medium: Medium, store_id: &str, desk: Arc<Desk>) -> Self {
-        Self { gate, medium, store_id: store_id.to_owned(), desk, copies: HashMap::new() }
+    pub(super) fn new(gate: Arc<Gate>, backing: Backing, store_id: &str, shared: Arc<Shared>) -> Self {
+        Self { gate, backing, store_id: store_id.to_owned(), shared, copies: HashMap::new() }
     }
 
     /// Serves until all callers are gone and all work is answered.
     pub(super) fn run(mut self) {
-        while let Some(next) = self.desk.next() {
+        while let Some(next) = self.shared.next() {
             if next.is_failing {
                 self.check_health();
             }
@@ -72,7 +72,7 @@ impl Writer {
                     self.gate.count_durable();
                 }
                 for (job, verdict) in group.into_iter().zip(verdicts) {
-                    self.desk.finish(job, verdict);
+                    self.shared.finish(job, verdict);
                 }
             }
             Some(Err(error)) => {
@@ -98,14 +98,14 @@ impl Writer {
         match outcome {
             Some(Ok(Ok((Piece::Last, _)))) => {
                 self.gate.count_durable();
-                self.desk.finish(job, Ok(()));
+                self.shared.finish(job, Ok(()));
             }
             Some(Ok(Ok((Piece::More, copying)))) => {
                 self.gate.count_durable();
                 self.copies.insert(to, copying);
-                self.desk.put_back(job);
+                self.shared.put_back(job);
             }
-            Some(Ok(Err(Fault::Refused(error)))) => self.desk.finish(job, Err(error)),
+            Some(Ok(Err(Fault::Refused(error)))) => self.shared.finish(job, Err(error)),
             Some(Ok(Err(Fault::Broken(error))) | Err(error)) => {
                 let why = in_words(&error);
                 tracing::error!(%error, "the state store cannot be written: {why}");
@@ -129,7 +129,7 @@ impl Writer {
     /// Tells all of a group why nothing can be said of its work.
     fn refuse(&self, group: Vec<Job>, why: &str) {
         for job in group {
-            self.desk.finish(job, Err(StateError::Unavailable(why.to_owned())));
+            self.shared.finish(job, Err(StateError::Unavailable(why.to_owned())));
         }
     }
 
@@ -144,17 +144,17 @@ impl Writer {
     /// Opens the closed store again unless the disk can no longer be trusted. Called when someone
     /// wants the store, so a store that nobody uses is not repaired over and over.
     fn reopen(&self) {
-        if self.medium.sync_failed() {
+        if self.backing.sync_failed() {
             self.gate.close(DISTRUSTED.to_owned());
             return;
         }
-        match open::open(&self.medium, &[FORMAT]) {
+        match open::open(&self.backing, &[FORMAT]) {
             Ok(opened) if opened.id == self.store_id => {
                 tracing::warn!("the state store was reopened after a failure");
                 self.gate.open(opened.database);
             }
             Ok(_) => {
-                tracing::error!(path = %self.medium.path().display(), "the state file was replaced");
+                tracing::error!(path = %self.backing.path().display(), "the state file was replaced");
                 self.gate.close("its file was replaced; restart the host".to_owned());
             }
             Err(error) => {

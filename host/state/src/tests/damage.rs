@@ -5,9 +5,9 @@ use std::sync::{Arc, LazyLock};
 
 use proptest::prelude::*;
 
-use super::{Disk, block_on, medium, namespace, put, store_on};
+use super::{Disk, backing, block_on, namespace, put, store_on};
 use crate::OpenError;
-use crate::embedded::{EmbeddedStore, Medium};
+use crate::embedded::{Backing, EmbeddedStore};
 
 const COMMITS: u32 = 12;
 const KEYS: u32 = 10;
@@ -34,7 +34,7 @@ fn value(commit: u32) -> Vec<u8> {
 
 /// Whether the image opens; if so, it must hold one commit as a whole.
 fn check(image: Vec<u8>) -> Result<bool, TestCaseError> {
-    let store = match EmbeddedStore::open_on(&medium(&Disk::with_image(image))) {
+    let store = match EmbeddedStore::open_on(&backing(&Disk::with_image(image))) {
         Ok(store) => Arc::new(store),
         Err(OpenError::Corrupt { .. } | OpenError::NotAStore { .. }) => return Ok(false),
         Err(other) => return Err(TestCaseError::fail(format!("wrong words: {other}"))),
@@ -87,21 +87,21 @@ fn damage_to_every_page_is_reported_in_words() {
         page[100] ^= 1;
     }
     let disk = Disk::with_image(image);
-    let error = EmbeddedStore::open_on(&medium(&disk)).unwrap_err();
+    let error = EmbeddedStore::open_on(&backing(&disk)).unwrap_err();
     assert!(matches!(error, OpenError::Corrupt { .. }), "{error}");
     assert!(error.to_string().contains("restore it from a backup"), "{error}");
 }
 
 #[test]
 fn a_panic_while_opening_is_reported_as_damage() {
-    let broken = Medium::new(PathBuf::from("disk"), || panic!("an assumption broke"));
+    let broken = Backing::new(PathBuf::from("disk"), || panic!("an assumption broke"));
     let error = EmbeddedStore::open_on(&broken).unwrap_err();
     assert!(matches!(error, OpenError::Corrupt { .. }), "{error}");
 }
 
 #[test]
 fn a_sound_image_opens_with_its_last_commit() {
-    let store = EmbeddedStore::open_on(&medium(&Disk::with_image(SOUND.clone()))).unwrap();
+    let store = EmbeddedStore::open_on(&backing(&Disk::with_image(SOUND.clone()))).unwrap();
     let space = namespace(&Arc::new(store), "a");
     let found = block_on(space.get("0003")).unwrap().unwrap();
     assert_eq!(found, value(COMMITS - 1));

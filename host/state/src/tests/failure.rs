@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use super::disk::Fault;
 use super::{Disk, conflict, expect, namespace, put, reopened, store_on};
-use crate::embedded::{EmbeddedStore, Medium};
+use crate::embedded::{Backing, EmbeddedStore};
 use crate::{MAX_VALUE_BYTES, Namespace, StateError};
 
 fn unavailable(outcome: Result<(), StateError>) -> String {
@@ -105,8 +105,8 @@ async fn a_store_that_was_replaced_meanwhile_is_not_taken_for_the_old_one() {
     namespace(&store_on(&other), "a").commit(vec![put("foreign", b"")]).await.unwrap();
     let current = Arc::new(Mutex::new(disk.clone()));
     let opener = Arc::clone(&current);
-    let medium = Medium::new(PathBuf::from("disk"), move || Ok(Box::new(opener.lock().unwrap().clone())));
-    let store = Arc::new(EmbeddedStore::create_on(&medium).unwrap());
+    let backing = Backing::new(PathBuf::from("disk"), move || Ok(Box::new(opener.lock().unwrap().clone())));
+    let store = Arc::new(EmbeddedStore::create_on(&backing).unwrap());
     let space = namespace(&store, "a");
     *current.lock().unwrap() = other;
     disk.set_fault(Fault::Full);

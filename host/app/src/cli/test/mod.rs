@@ -18,9 +18,9 @@ use tokio::sync::watch;
 use super::call::connect;
 use super::grant_options::GrantOptions;
 use super::{Exit, asked_to_stop, print, say};
-use crate::host::{Host, Late};
+use crate::host::{DrainTimeout, Host};
 use drivebay_chaos as chaos;
-use drivebay_conformance::{self as conformance, Addresses, Choice, Wish, With};
+use drivebay_conformance::{self as conformance, Addresses, Choice, Wish, WithFile};
 use drivebay_kit::budget::{Budget, FILE};
 use place::Place;
 use report::{Judged, Report};
@@ -152,7 +152,7 @@ fn test(args: &Args, place: &Place, local: &'static [u8]) -> Result<Report> {
     });
     match &judged {
         // They go with the process: the threads that they are on would panic without the runtime.
-        Err(error) if error.is::<Late>() => std::mem::forget(runtime),
+        Err(error) if error.is::<DrainTimeout>() => std::mem::forget(runtime),
         _ => runtime.shutdown_timeout(AT_THE_END),
     }
     judged
@@ -189,7 +189,7 @@ async fn conform(place: &Place) -> Result<conformance::Report> {
         nodes: Vec::new(),
         addons: Some(format!("unix://{}", place.addons.display())),
     };
-    let with: With = place.with.clone();
+    let with: WithFile = place.with.clone();
     let (_kept, wished) = watch::channel(Wish::GoOn);
     let told = |line: &str| tracing::info!("{line}");
     conformance::judge(&[addresses], with, &Choice::default(), wished, &told).await.map_err(anyhow::Error::msg)

@@ -10,7 +10,7 @@ use anyhow::{Context as _, Result, bail};
 
 use super::Args;
 use drivebay_chaos as chaos;
-use drivebay_conformance::With;
+use drivebay_conformance::WithFile;
 use drivebay_kit::dev;
 use drivebay_policy::{Config, Problems};
 
@@ -23,7 +23,7 @@ pub(super) struct Place {
     pub(super) addons: PathBuf,
     pub(super) config: Config,
     /// What conform is told.
-    pub(super) with: With,
+    pub(super) with: WithFile,
     /// How volumes are asked for.
     pub(super) wish: chaos::Wish,
     pub(super) budget: BudgetFile,
@@ -103,18 +103,18 @@ impl Folder {
     }
 }
 
-fn told(file: Option<&Path>) -> Result<With> {
-    let Some(file) = file else { return Ok(With::default()) };
+fn told(file: Option<&Path>) -> Result<WithFile> {
+    let Some(file) = file else { return Ok(WithFile::default()) };
     let text = std::fs::read_to_string(file).with_context(|| file.display().to_string())?;
-    With::parse(&text).with_context(|| file.display().to_string())
+    WithFile::parse(&text).with_context(|| file.display().to_string())
 }
 
-fn within(mut with: With, folder: &Path) -> With {
+fn within(mut with: WithFile, folder: &Path) -> WithFile {
     with.directories.work.get_or_insert_with(|| folder.to_owned());
     with
 }
 
-fn wish(with: &With) -> chaos::Wish {
+fn wish(with: &WithFile) -> chaos::Wish {
     let pairs = |words: &std::collections::BTreeMap<String, String>| {
         words.iter().map(|(key, value)| (key.clone(), value.clone())).collect()
     };

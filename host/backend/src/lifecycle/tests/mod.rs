@@ -1,7 +1,7 @@
 //! The machine: its decisions one by one, and (in `model`) its invariants in random orders of events.
 
-mod aside;
 mod model;
+mod rollout;
 
 use super::*;
 use crate::gate::{Refusal, RefusalId};
@@ -17,8 +17,8 @@ fn profile(version: &str, writes: u32) -> Profile {
     Profile { name: "array.example".to_owned(), version: version.to_owned(), abilities, writes, reads_from: 1 }
 }
 
-fn candidate(code: &str, why: Why) -> Candidate {
-    Candidate { recipe: recipe(code), why, force: Force::No, manner: Manner::default(), ticket: None }
+fn candidate(code: &str, why: LoadReason) -> Candidate {
+    Candidate { recipe: recipe(code), why, force: Force::No, manner: Rollout::default(), ticket: None }
 }
 
 /// A machine and its clock.
@@ -43,7 +43,7 @@ impl Bench {
 
     /// Finds a candidate and stages it well; gives what the end of the staging brings.
     fn serve(&mut self, code: &str, version: &str, writes: u32) -> Vec<Effect> {
-        let number = self.found(candidate(code, Why::File));
+        let number = self.found(candidate(code, LoadReason::File));
         self.step(Input::Staged(number, profile(version, writes)))
     }
 
@@ -88,9 +88,9 @@ fn a_swap_keeps_the_old_one_ready_until_the_next() {
 fn the_same_recipe_is_no_swap() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    assert_eq!(bench.step(Input::Found(candidate("a", Why::File))), []);
+    assert_eq!(bench.step(Input::Found(candidate("a", LoadReason::File))), []);
     let other = Recipe { given: "other settings".to_owned(), ..recipe("a") };
-    let changed = Candidate { recipe: other, ..candidate("a", Why::Configuration) };
+    let changed = Candidate { recipe: other, ..candidate("a", LoadReason::Configuration) };
     assert!(staged(&bench.step(Input::Found(changed))).is_some(), "settings are part of it");
 }
 
@@ -98,9 +98,9 @@ fn the_same_recipe_is_no_swap() {
 fn only_the_newest_counts() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    let b = bench.found(candidate("b", Why::File));
-    assert_eq!(bench.step(Input::Found(candidate("c", Why::File))), []);
-    assert_eq!(bench.step(Input::Found(candidate("d", Why::File))), []);
+    let b = bench.found(candidate("b", LoadReason::File));
+    assert_eq!(bench.step(Input::Found(candidate("c", LoadReason::File))), []);
+    assert_eq!(bench.step(Input::Found(candidate("d", LoadReason::File))), []);
     let effects = bench.step(Input::Staged(b, profile("1.1.0", 1)));
     assert!(effects.contains(&Effect::Drop(b)));
     let d = staged(&effects).expect("the newest is next");
@@ -112,8 +112,8 @@ fn only_the_newest_counts() {
 fn a_file_that_comes_back_ends_the_staging_of_another() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    let b = bench.found(candidate("b", Why::File));
-    bench.step(Input::Found(candidate("a", Why::File)));
+    let b = bench.found(candidate("b", LoadReason::File));
+    bench.step(Input::Found(candidate("a", LoadReason::File)));
     let effects = bench.step(Input::Staged(b, profile("1.1.0", 1)));
     assert!(effects.contains(&Effect::Drop(b)) && staged(&effects).is_none(), "{effects:?}");
     assert_eq!((bench.active(), bench.last_refusal()), ("a", Some("superseded")));
@@ -144,16 +144,16 @@ fn a_bad_trial_leads_back_and_bars_it() {
     assert!(bench.step(Input::Drained(number)).contains(&Effect::Drop(number)));
     assert!(bench.machine.memory().history[1].why[1].contains("3 of 9 calls"));
 
-    assert!(staged(&bench.step(Input::Found(candidate("b", Why::File)))).is_none());
+    assert!(staged(&bench.step(Input::Found(candidate("b", LoadReason::File)))).is_none());
     assert_eq!(bench.last_refusal(), Some("rolled-back"));
     let mut again = Bench::with(bench.machine.memory().clone());
-    let effects = again.step(Input::Found(candidate("b", Why::Start)));
+    let effects = again.step(Input::Found(candidate("b", LoadReason::Start)));
     let last_good = effects.iter().find_map(|effect| match effect {
         Effect::Stage(_, candidate) => Some((candidate.recipe.code.as_str(), candidate.why)),
         _ => None,
     });
-    assert_eq!(last_good, Some(("a", Why::LastGood)), "after a restart neither");
-    let forced = Candidate { force: Force::Yes, ..candidate("b", Why::Reload) };
+    assert_eq!(last_good, Some(("a", LoadReason::LastGood)), "after a restart neither");
+    let forced = Candidate { force: Force::Yes, ..candidate("b", LoadReason::Reload) };
     assert!(staged(&bench.step(Input::Found(forced))).is_some());
 }
 
@@ -214,20 +214,20 @@ fn older_code_than_the_state_is_refused() {
 fn a_pin_holds_back_all_others() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    let staging = bench.found(candidate("b", Why::File));
+    let staging = bench.found(candidate("b", LoadReason::File));
     bench.step(Input::Pin(Some("a".to_owned()), Ticket(1)));
     assert_eq!(bench.step(Input::Staged(staging, profile("1.1.0", 1))), [Effect::Drop(staging)]);
-    assert!(staged(&bench.step(Input::Found(candidate("c", Why::File)))).is_none());
+    assert!(staged(&bench.step(Input::Found(candidate("c", LoadReason::File)))).is_none());
     assert_eq!((bench.active(), bench.last_refusal()), ("a", Some("pinned")));
     bench.step(Input::Pin(None, Ticket(2)));
-    bench.found(candidate("c", Why::File));
+    bench.found(candidate("c", LoadReason::File));
 }
 
 #[test]
 fn other_capabilities_close_the_connections() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    let number = bench.found(candidate("b", Why::File));
+    let number = bench.found(candidate("b", LoadReason::File));
     let mut more = profile("1.1.0", 1);
     more.abilities.insert("snapshots".to_owned());
     let effects = bench.step(Input::Staged(number, more));
@@ -239,8 +239,8 @@ fn a_reload_takes_calls_again() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
     assert!(bench.step(Input::Close(Intake::Drained, Ticket(1))).contains(&Effect::Intake(Intake::Drained)));
-    assert_eq!(bench.step(Input::Found(candidate("a", Why::File))), [], "a file alone does not");
-    let effects = bench.step(Input::Found(Candidate { ticket: Some(Ticket(2)), ..candidate("a", Why::Reload) }));
+    assert_eq!(bench.step(Input::Found(candidate("a", LoadReason::File))), [], "a file alone does not");
+    let effects = bench.step(Input::Found(Candidate { ticket: Some(Ticket(2)), ..candidate("a", LoadReason::Reload) }));
     assert!(effects.contains(&Effect::Intake(Intake::Open)), "{effects:?}");
 }
 

@@ -12,9 +12,9 @@ use super::*;
 enum Event {
     Found {
         code: u8,
-        why: Why,
+        why: LoadReason,
         force: Force,
-        manner: Manner,
+        manner: Rollout,
         asks: bool,
     },
     /// Work of the driver ends, well or not.
@@ -45,7 +45,7 @@ enum Event {
 }
 
 fn event() -> impl Strategy<Value = Event> {
-    let why = prop_oneof![Just(Why::File), Just(Why::Configuration), Just(Why::Reload)];
+    let why = prop_oneof![Just(LoadReason::File), Just(LoadReason::Configuration), Just(LoadReason::Reload)];
     let force = || prop_oneof![4 => Just(Force::No), 1 => Just(Force::Yes)];
     let intake = prop_oneof![Just(Intake::Open), Just(Intake::Drained), Just(Intake::Stopped)];
     prop_oneof![
@@ -63,10 +63,10 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
-fn manner() -> impl Strategy<Value = Manner> {
+fn manner() -> impl Strategy<Value = Rollout> {
     let shadow = prop_oneof![3 => Just(None), 1 => (1..30_000_u64).prop_map(Some)];
     let canary = prop_oneof![3 => Just(None), 1 => (1..=100_u8).prop_map(Some)];
-    (shadow, canary).prop_map(|(shadow, canary)| Manner { shadow, canary })
+    (shadow, canary).prop_map(|(shadow, canary)| Rollout { shadow, canary })
 }
 
 /// What a driver knows.
@@ -213,7 +213,8 @@ impl Driver {
         match event {
             Event::Found { code, why, force, manner, asks } => {
                 let ticket = asks.then(|| self.ticket());
-                let (force, manner) = if why == Why::Reload { (force, manner) } else { (Force::No, Manner::default()) };
+                let (force, manner) =
+                    if why == LoadReason::Reload { (force, manner) } else { (Force::No, Rollout::default()) };
                 let recipe = recipe(&code.to_string());
                 self.step(Input::Found(Candidate { recipe, why, force, manner, ticket }));
             }
@@ -305,7 +306,7 @@ proptest! {
             driver.happens(event);
         }
         driver.happens(Event::Pin { code: None });
-        driver.happens(Event::Found { code, why: Why::File, force: Force::No, manner: Manner::default(), asks: true });
+        driver.happens(Event::Found { code, why: LoadReason::File, force: Force::No, manner: Rollout::default(), asks: true });
         driver.comes_to_rest();
         prop_assert_eq!(driver.machine.active().map(|active| active.recipe.code.clone()), Some(code.to_string()));
     }

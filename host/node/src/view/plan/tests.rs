@@ -12,7 +12,7 @@ type Row<'a> = (&'a [(&'a str, u64)], &'a [(&'a str, u64)], &'a [&'a str], &'a [
 /// What is to be seen, and what is planned for it.
 type Case<'a> = (Vec<Visible>, &'a [(&'a str, &'a str)]);
 
-fn shown(path: &Path, how: Showing) -> Visible {
+fn shown(path: &Path, how: Visibility) -> Visible {
     Visible { path: path.to_owned(), how }
 }
 
@@ -47,44 +47,54 @@ fn what_is_named_is_planned_where_it_is() {
     symlink("../releases/1/b.wasm", root.join("vendor/b.wasm")).unwrap();
     let at = |name: &str, how| shown(&root.join(name), how);
     let cases: [Case<'_>; 15] = [
-        (vec![at("pool", Showing::Write)], &[("pool", "write")]),
-        (vec![at("pool", Showing::Read), at("absent", Showing::Read)], &[("pool", "read")]),
-        (vec![at("made/for/sockets", Showing::Own)], &[("made/for/sockets", "write")]),
+        (vec![at("pool", Visibility::Write)], &[("pool", "write")]),
+        (vec![at("pool", Visibility::Read), at("absent", Visibility::Read)], &[("pool", "read")]),
+        (vec![at("made/for/sockets", Visibility::Own)], &[("made/for/sockets", "write")]),
         // Beside and below each other.
-        (vec![at("pool", Showing::Write), at("pool/deep", Showing::Read)], &[("pool", "write")]),
-        (vec![at("pool", Showing::Read), at("pool/deep", Showing::Write)], &[("pool", "read"), ("pool/deep", "write")]),
-        // A file with its directory, alone, and not there yet.
-        (vec![at("vendor/a.wasm", Showing::Beside)], &[("vendor", "read")]),
-        (vec![at("certificates/ca.pem", Showing::Alone)], &[("certificates/ca.pem", "read")]),
+        (vec![at("pool", Visibility::Write), at("pool/deep", Visibility::Read)], &[("pool", "write")]),
         (
-            vec![at("vendor/absent.wasm", Showing::Beside), at("vendor/no/no.wasm", Showing::Beside)],
+            vec![at("pool", Visibility::Read), at("pool/deep", Visibility::Write)],
+            &[("pool", "read"), ("pool/deep", "write")],
+        ),
+        // A file with its directory, alone, and not there yet.
+        (vec![at("vendor/a.wasm", Visibility::Beside)], &[("vendor", "read")]),
+        (vec![at("certificates/ca.pem", Visibility::Alone)], &[("certificates/ca.pem", "read")]),
+        (
+            vec![at("vendor/absent.wasm", Visibility::Beside), at("vendor/no/no.wasm", Visibility::Beside)],
             &[("vendor", "read")],
         ),
         // The operator's links, of directories and of files.
-        (vec![at("present/b.wasm", Showing::Beside)], &[("present", "-> releases/1"), ("releases/1", "read")]),
-        (vec![at("vendor/b.wasm", Showing::Beside)], &[("releases/1", "read"), ("vendor", "read")]),
+        (vec![at("present/b.wasm", Visibility::Beside)], &[("present", "-> releases/1"), ("releases/1", "read")]),
+        (vec![at("vendor/b.wasm", Visibility::Beside)], &[("releases/1", "read"), ("vendor", "read")]),
         // What is hidden, in a directory of its own, deep in another one, and where nothing can be written.
         (
-            vec![at("pool", Showing::Own), at("pool/deep", Showing::Hidden)],
+            vec![at("pool", Visibility::Own), at("pool/deep", Visibility::Hidden)],
             &[("pool", "write"), ("pool/deep", "empty")],
         ),
         (
-            vec![at("pool", Showing::Own), at("pool/a/state", Showing::Own), at("pool/a/state/b", Showing::Hidden)],
+            vec![
+                at("pool", Visibility::Own),
+                at("pool/a/state", Visibility::Own),
+                at("pool/a/state/b", Visibility::Hidden),
+            ],
             &[("pool", "write"), ("pool/a", "write"), ("pool/a/state", "write"), ("pool/a/state/b", "empty")],
         ),
         // What is another process's: by itself, to read, and what leads there cannot be moved.
-        (vec![at("pool", Showing::Own), at("pool/deep", Showing::Held)], &[("pool", "write"), ("pool/deep", "read")]),
         (
-            vec![at("pool", Showing::Own), at("pool/a/state", Showing::Held)],
+            vec![at("pool", Visibility::Own), at("pool/deep", Visibility::Held)],
+            &[("pool", "write"), ("pool/deep", "read")],
+        ),
+        (
+            vec![at("pool", Visibility::Own), at("pool/a/state", Visibility::Held)],
             &[("pool", "write"), ("pool/a", "write"), ("pool/a/state", "read")],
         ),
         (
-            vec![at("releases", Showing::Read), at("releases/1", Showing::Hidden)],
+            vec![at("releases", Visibility::Read), at("releases/1", Visibility::Hidden)],
             &[("releases", "read"), ("releases/1", "empty")],
         ),
     ];
     for (visible, expected) in cases {
-        let told = told(&plan(&visible, &mut Looks::default()), &root);
+        let told = told(&plan(&visible, &mut PathProbes::default()), &root);
         let expected: Vec<_> = expected.iter().map(|(path, how)| ((*path).to_owned(), (*how).to_owned())).collect();
         assert_eq!(told, expected, "{visible:?}");
     }
@@ -94,13 +104,13 @@ fn what_is_named_is_planned_where_it_is() {
 fn a_link_without_end_leads_nowhere() {
     let (_held, root) = root();
     symlink("loop", root.join("loop")).unwrap();
-    let plan = plan(&[shown(&root.join("loop/x"), Showing::Write)], &mut Looks::default());
+    let plan = plan(&[shown(&root.join("loop/x"), Visibility::Write)], &mut PathProbes::default());
     assert!(plan.values().all(|item| matches!(item, Item::Link(_))), "{plan:?}");
 }
 
 #[test]
 fn a_file_in_a_directory_of_everybodys_is_alone() {
-    let plan = plan(&[shown(Path::new("/etc/passwd"), Showing::Beside)], &mut Looks::default());
+    let plan = plan(&[shown(Path::new("/etc/passwd"), Visibility::Beside)], &mut PathProbes::default());
     assert_eq!(told(&plan, Path::new("/")), [("etc/passwd".to_owned(), "read".to_owned())]);
 }
 
@@ -109,17 +119,17 @@ fn what_took_a_place_is_planned_anew() {
     let (_held, root) = root();
     let pool = root.join("pool");
     fs::create_dir(&pool).unwrap();
-    let visible = [shown(&pool, Showing::Write)];
-    let before = plan(&visible, &mut Looks::default());
-    assert_eq!(steps(&before, &plan(&visible, &mut Looks::default())), Steps::default());
+    let visible = [shown(&pool, Visibility::Write)];
+    let before = plan(&visible, &mut PathProbes::default());
+    assert_eq!(steps(&before, &plan(&visible, &mut PathProbes::default())), Steps::default());
     fs::rename(&pool, root.join("aside")).unwrap();
     assert_eq!(
-        steps(&before, &plan(&visible, &mut Looks::default())),
+        steps(&before, &plan(&visible, &mut PathProbes::default())),
         Steps { go: vec![pool.clone()], come: Vec::new() }
     );
     fs::create_dir(&pool).unwrap();
     assert_eq!(
-        steps(&before, &plan(&visible, &mut Looks::default())),
+        steps(&before, &plan(&visible, &mut PathProbes::default())),
         Steps { go: vec![pool.clone()], come: vec![pool] }
     );
 }

@@ -18,7 +18,7 @@ use super::translate::{
 };
 use super::{FileSystemView, said};
 use drivebay_files::Reach;
-use drivebay_files::descriptors::{Directory, Done, Entries, File, Kind, Modes, Opened, Patience, Stat};
+use drivebay_files::descriptors::{Directory, Entries, File, Kind, Modes, OpResult, Opened, Patience, Stat};
 
 impl FileSystemView<'_> {
     fn descriptor(&self, descriptor: &Resource<types::Descriptor>) -> FsResult<&Descriptor> {
@@ -38,7 +38,7 @@ impl FileSystemView<'_> {
         &mut self,
         directory: &Resource<types::Descriptor>,
         path: String,
-        work: impl FnOnce(&Directory, &str) -> Done<T> + Send + 'static,
+        work: impl FnOnce(&Directory, &str) -> OpResult<T> + Send + 'static,
     ) -> FsResult<T> {
         let (folder, own) = (self.folder(directory)?, path.clone());
         let done = self.waiting.wait(folder.guard(), move || work(folder.open()?, &own)).await;

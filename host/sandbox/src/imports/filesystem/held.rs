@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use wasmtime_wasi::p2::bindings::filesystem::types::ErrorCode;
 
 use drivebay_files::Reach;
-use drivebay_files::descriptors::{Directory, Done, Entries, Entry, File, Patience, Root, Stat};
+use drivebay_files::descriptors::{Directory, Entries, Entry, File, OpResult, Patience, Root, Stat};
 
 /// A file or directory.
 #[derive(Debug, Clone)]
@@ -32,7 +32,7 @@ impl Descriptor {
         }
     }
 
-    pub(super) fn stat(&self, patience: Patience) -> Done<Stat> {
+    pub(super) fn stat(&self, patience: Patience) -> OpResult<Stat> {
         match self {
             Self::File(file) => file.stat(patience),
             Self::Root(root) => root.directory(patience)?.stat(patience),
@@ -40,7 +40,7 @@ impl Descriptor {
         }
     }
 
-    pub(super) fn sync(&self, contents_only: bool) -> Done<()> {
+    pub(super) fn sync(&self, contents_only: bool) -> OpResult<()> {
         match self {
             Self::File(file) => file.sync(contents_only),
             Self::Root(root) => root.directory(Patience::Any)?.sync(contents_only),
@@ -66,7 +66,7 @@ pub(super) enum Folder {
 }
 
 impl Folder {
-    pub(super) fn get(&self, patience: Patience) -> Done<&Directory> {
+    pub(super) fn get(&self, patience: Patience) -> OpResult<&Directory> {
         match self {
             Self::Root(root) => root.directory(patience),
             Self::Open(directory) => Ok(directory),
@@ -74,7 +74,7 @@ impl Folder {
     }
 
     /// Where waiting is allowed.
-    pub(super) fn open(&self) -> Done<&Directory> {
+    pub(super) fn open(&self) -> OpResult<&Directory> {
         self.get(Patience::Any)
     }
 
@@ -109,7 +109,7 @@ impl Listing {
     }
 
     /// Reads the next entry.
-    pub(super) fn read_on(&self) -> impl FnOnce() -> Done<Option<Entry>> + Send + use<> {
+    pub(super) fn read_on(&self) -> impl FnOnce() -> OpResult<Option<Entry>> + Send + use<> {
         let entries = Arc::clone(&self.entries);
         move || entries.lock().unwrap_or_else(PoisonError::into_inner).read_on()
     }

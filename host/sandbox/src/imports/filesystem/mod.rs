@@ -26,7 +26,7 @@ use crate::lane::{self, Lane};
 use crate::limiter::Limiter;
 use crate::meter::Meter;
 use crate::surroundings::Surroundings;
-use drivebay_files::descriptors::{Done, Patience, Trouble, in_time};
+use drivebay_files::descriptors::{OpError, OpResult, Patience, in_time};
 use drivebay_files::{Files, Reach};
 
 /// Bytes that are read or written at once; between two of them a guest can be interrupted.
@@ -101,12 +101,12 @@ impl Waiting {
     pub(crate) async fn run<T: Send + 'static>(
         &self,
         guard: Option<Reach>,
-        operation: impl Fn(Patience) -> Done<T> + Send + 'static,
+        operation: impl Fn(Patience) -> OpResult<T> + Send + 'static,
     ) -> FsResult<T> {
         self.pass().await?;
         if !lane::is_here() {
             match operation(Patience::Cached) {
-                Err(Trouble::Waits) => {}
+                Err(OpError::Waits) => {}
                 done => return said(done),
             }
         }
@@ -122,7 +122,7 @@ impl Waiting {
     pub(crate) async fn wait<T: Send + 'static>(
         &self,
         guard: Option<Reach>,
-        operation: impl FnOnce() -> Done<T> + Send + 'static,
+        operation: impl FnOnce() -> OpResult<T> + Send + 'static,
     ) -> FsResult<T> {
         self.pass().await?;
         self.wait_inside(guard, operation).await
@@ -131,7 +131,7 @@ impl Waiting {
     async fn wait_inside<T: Send + 'static>(
         &self,
         guard: Option<Reach>,
-        operation: impl FnOnce() -> Done<T> + Send + 'static,
+        operation: impl FnOnce() -> OpResult<T> + Send + 'static,
     ) -> FsResult<T> {
         self.ready().await.map_err(FsError::trap)?;
         said(Meter::apart(|| in_time(guard, operation)))
@@ -147,10 +147,10 @@ impl Waiting {
     }
 }
 
-fn said<T>(done: Done<T>) -> FsResult<T> {
+fn said<T>(done: OpResult<T>) -> FsResult<T> {
     done.map_err(|trouble| match trouble {
-        Trouble::Refused(errno) => types::ErrorCode::from(std::io::Error::from(errno)).into(),
-        Trouble::Absent(guest) => FsError::trap(wasmtime::Error::from(Absent(guest))),
-        Trouble::Waits => types::ErrorCode::WouldBlock.into(),
+        OpError::Refused(errno) => types::ErrorCode::from(std::io::Error::from(errno)).into(),
+        OpError::Absent(guest) => FsError::trap(wasmtime::Error::from(Absent(guest))),
+        OpError::Waits => types::ErrorCode::WouldBlock.into(),
     })
 }

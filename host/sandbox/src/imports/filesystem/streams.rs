@@ -10,7 +10,7 @@ use super::Waiting;
 use super::{CHUNK, FILE_SYSTEM};
 use crate::lane;
 use crate::meter::Meter;
-use drivebay_files::descriptors::{Done, Errno, File, Patience, Trouble, in_time};
+use drivebay_files::descriptors::{Errno, File, OpError, OpResult, Patience, in_time};
 
 /// Reads a file from an offset on.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl Reader {
         let guard = self.file.guard().filter(|_| patience == Patience::Any);
         let (file, offset) = (Arc::clone(&self.file), self.offset);
         match in_time(guard, move || take(&file, size.min(CHUNK), offset, patience)) {
-            Err(Trouble::Waits) => {
+            Err(OpError::Waits) => {
                 self.waits = true;
                 Ok(Bytes::new())
             }
@@ -98,7 +98,7 @@ impl InputStream for Reader {
 }
 
 /// Reads bytes of a file, as many as there are at once; none: it ends there.
-pub(super) fn take(file: &File, length: usize, offset: u64, patience: Patience) -> Done<Vec<u8>> {
+pub(super) fn take(file: &File, length: usize, offset: u64, patience: Patience) -> OpResult<Vec<u8>> {
     let mut bytes = vec![0; length];
     let count = file.read(&mut bytes, offset, patience)?;
     bytes.truncate(count);
@@ -130,7 +130,7 @@ pub(super) struct Writer {
 #[derive(Debug)]
 enum State {
     Open,
-    Failed(Trouble),
+    Failed(OpError),
     Closed,
 }
 
@@ -144,7 +144,7 @@ impl Writer {
         if lane::is_here() { CHUNK } else { 0 }
     }
 
-    fn write_all(&mut self, mut bytes: Bytes) -> Done<()> {
+    fn write_all(&mut self, mut bytes: Bytes) -> OpResult<()> {
         loop {
             let (file, own, start) = (Arc::clone(&self.file), bytes.clone(), self.start);
             let write = move || match start {
@@ -213,10 +213,10 @@ impl OutputStream for Writer {
     }
 }
 
-fn failed(trouble: &Trouble) -> StreamError {
+fn failed(trouble: &OpError) -> StreamError {
     let error = match trouble {
-        Trouble::Refused(errno) => io::Error::from(*errno),
-        Trouble::Waits | Trouble::Absent(_) => io::Error::other(trouble.to_string()),
+        OpError::Refused(errno) => io::Error::from(*errno),
+        OpError::Waits | OpError::Absent(_) => io::Error::other(trouble.to_string()),
     };
     StreamError::LastOperationFailed(error.into())
 }

@@ -7,7 +7,7 @@ use wasmtime_wasi_http::{RequestOptions, WasiHttpCtx};
 
 use crate::context::CallContext;
 use crate::surroundings::{Surroundings, View};
-use drivebay_egress::{Allowance, Ask, Patience, Presence, Progress, Standing};
+use drivebay_egress::{Allowance, GuestTimeouts, Phase, Presence, Progress, RequestContext};
 
 /// Bytes of the fields of one message, counted as the engine does.
 const FIELDS: usize = 64 * 1024;
@@ -42,20 +42,20 @@ impl Outgoing {
     }
 
     /// What egress must know of a request.
-    pub(super) fn ask(&self, options: Option<RequestOptions>) -> Ask {
-        let patience = options.map_or_else(Patience::default, |options| Patience {
+    pub(super) fn ask(&self, options: Option<RequestOptions>) -> RequestContext {
+        let timeouts = options.map_or_else(GuestTimeouts::default, |options| GuestTimeouts {
             connect: options.connect_timeout,
             head: options.first_byte_timeout,
             pause: options.between_bytes_timeout.map(|pause| pause.max(Duration::from_millis(1))),
         });
-        Ask {
+        RequestContext {
             call: self.call.id.clone(),
             secrets: self.call.secrets.clone(),
-            standing: match self.around.view {
-                View::Full => Standing::Serving,
-                View::ReadOnly => Standing::Trial,
+            phase: match self.around.view {
+                View::Full => Phase::Serving,
+                View::ReadOnly => Phase::Trial,
             },
-            patience,
+            timeouts,
             ends: self.call.ends,
             allowance: Arc::clone(&self.allowance),
             guest: self.guest.witness(),

@@ -25,13 +25,13 @@ use super::request::written;
 use crate::boundary::Passed;
 use crate::context::CallContext;
 use crate::store::HostState;
-use drivebay_egress::{Down, EgressError, form};
+use drivebay_egress::{EgressError, ResponseBody, form};
 
 /// The versions that the engine defines; every 0.2.x of a guest is matched with them.
 const TYPES: &str = "wasi:http/types@0.2.12";
 const HANDLER: &str = "wasi:http/outgoing-handler@0.2.12";
 
-type Outcome = Result<Response<Down>, EgressError>;
+type Outcome = Result<Response<ResponseBody>, EgressError>;
 /// A request on its way.
 type Sending = Pin<Box<dyn Future<Output = Outcome> + Send>>;
 /// What a guest gets of an answer, how often it asks for it included.

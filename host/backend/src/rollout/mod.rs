@@ -2,14 +2,14 @@
 //! canary it serves a share of the objects. Holds what that needs; when it begins and ends, the lifecycle says.
 
 mod report;
-mod shares;
+mod split;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-pub use report::{Likeness, Report};
-use shares::{Shares, Side};
+pub use report::{Comparison, Report};
+use split::{Route, Split};
 
 use super::generation::Generation;
 use drivebay_admission::LockSet;
@@ -46,26 +46,26 @@ impl Shadow {
 #[derive(Debug)]
 pub(super) struct Canary {
     pub generation: Arc<Generation>,
-    shares: Mutex<Shares>,
+    split: Mutex<Split>,
 }
 
 impl Canary {
     pub(super) fn new(generation: Arc<Generation>, percent: u8) -> Self {
-        Self { generation, shares: Mutex::new(Shares::new(percent)) }
+        Self { generation, split: Mutex::new(Split::new(percent)) }
     }
 
     /// Whether a call about these objects goes to it.
     pub(super) fn takes(&self, about: &LockSet) -> bool {
-        self.shares().side(about) == Side::Canary
+        self.split().side(about) == Route::Canary
     }
 
     /// These objects go where a call on this generation went.
     pub(super) fn follows(&self, generation: &Arc<Generation>, objects: &LockSet) {
-        let side = if Arc::ptr_eq(generation, &self.generation) { Side::Canary } else { Side::Active };
-        self.shares().follows(objects, side);
+        let side = if Arc::ptr_eq(generation, &self.generation) { Route::Canary } else { Route::Active };
+        self.split().follows(objects, side);
     }
 
-    fn shares(&self) -> MutexGuard<'_, Shares> {
-        self.shares.lock().unwrap_or_else(PoisonError::into_inner)
+    fn split(&self) -> MutexGuard<'_, Split> {
+        self.split.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -8,19 +8,19 @@ use std::path::{Component, Path, PathBuf};
 /// As many links does the kernel follow.
 const LINKS: usize = 40;
 
-/// The way to a file.
+/// The way to a file, link by link.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Way {
+pub(super) struct ResolvedPath {
     /// Where something can happen to it.
     pub directories: BTreeSet<PathBuf>,
     /// To whom: every link, and the file itself or whatever is missing.
     pub names: BTreeSet<PathBuf>,
 }
 
-impl Way {
+impl ResolvedPath {
     /// Follows an absolute path.
     pub(super) fn to(path: &Path) -> Self {
-        let mut way = Self::default();
+        let mut resolved = Self::default();
         let mut at = PathBuf::from("/");
         let mut ahead: VecDeque<OsString> = parts(path);
         let mut links = 0;
@@ -33,7 +33,7 @@ impl Way {
             match std::fs::read_link(&here) {
                 Ok(target) if links < LINKS => {
                     links += 1;
-                    way.passes(&at, here);
+                    resolved.passes(&at, here);
                     for part in parts(&target).into_iter().rev() {
                         ahead.push_front(part);
                     }
@@ -43,13 +43,13 @@ impl Way {
                 }
                 // No link: a directory on the way, the file, or nothing.
                 _ if ahead.is_empty() || !here.is_dir() => {
-                    way.passes(&at, here);
+                    resolved.passes(&at, here);
                     break;
                 }
                 _ => at = here,
             }
         }
-        way
+        resolved
     }
 
     fn passes(&mut self, directory: &Path, name: PathBuf) {
@@ -83,19 +83,19 @@ mod tests {
         symlink("..2026_a", volume.join("..data")).unwrap();
         symlink("..data/b.wasm", volume.join("b.wasm")).unwrap();
         symlink(volume.join("b.wasm"), root.join("link.wasm")).unwrap();
-        let way = Way::to(&root.join("link.wasm"));
-        assert_eq!(way.directories, [root.clone(), volume.clone(), version.clone()].into());
+        let resolved = ResolvedPath::to(&root.join("link.wasm"));
+        assert_eq!(resolved.directories, [root.clone(), volume.clone(), version.clone()].into());
         let names = [root.join("link.wasm"), volume.join("b.wasm"), volume.join("..data"), version.join("b.wasm")];
-        assert_eq!(way.names, names.into());
+        assert_eq!(resolved.names, names.into());
     }
 
     #[test]
     fn what_is_missing_is_awaited_where_it_would_be() {
         let dir = tempfile::tempdir().unwrap();
         let root = dir.path().canonicalize().unwrap();
-        let way = Way::to(&root.join("absent/b.wasm"));
-        assert_eq!((way.directories, way.names), ([root.clone()].into(), [root.join("absent")].into()));
+        let resolved = ResolvedPath::to(&root.join("absent/b.wasm"));
+        assert_eq!((resolved.directories, resolved.names), ([root.clone()].into(), [root.join("absent")].into()));
         symlink("loop", root.join("loop")).unwrap();
-        assert!(Way::to(&root.join("loop")).directories.contains(&root), "a link to itself ends");
+        assert!(ResolvedPath::to(&root.join("loop")).directories.contains(&root), "a link to itself ends");
     }
 }

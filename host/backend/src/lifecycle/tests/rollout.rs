@@ -6,10 +6,10 @@ const SHADOW: u64 = 5_000;
 
 impl Bench {
     /// Serves "a", and stages "b" in this manner.
-    fn tries(manner: Manner) -> (Self, Vec<Effect>) {
+    fn tries(manner: Rollout) -> (Self, Vec<Effect>) {
         let mut bench = Self::new();
         bench.serve("a", "1.0.0", 1);
-        let found = Candidate { manner, ticket: Some(Ticket(1)), ..candidate("b", Why::Reload) };
+        let found = Candidate { manner, ticket: Some(Ticket(1)), ..candidate("b", LoadReason::Reload) };
         let number = bench.found(found);
         let effects = bench.step(Input::Staged(number, profile("1.1.0", 1)));
         assert_eq!(bench.active(), "a");
@@ -22,8 +22,8 @@ impl Bench {
     }
 }
 
-fn canary() -> Manner {
-    Manner { shadow: None, canary: Some(10) }
+fn canary() -> Rollout {
+    Rollout { shadow: None, canary: Some(10) }
 }
 
 fn answered(effects: &[Effect]) -> Option<bool> {
@@ -35,7 +35,7 @@ fn answered(effects: &[Effect]) -> Option<bool> {
 
 #[test]
 fn a_shadow_tells_what_came_of_it_before_the_swap() {
-    let (mut bench, effects) = Bench::tries(Manner { shadow: Some(SHADOW), canary: None });
+    let (mut bench, effects) = Bench::tries(Rollout { shadow: Some(SHADOW), canary: None });
     assert_eq!(effects, [Effect::Shadow(Number(2))]);
     assert_eq!(bench.passes(SHADOW / 2), []);
     assert_eq!(bench.passes(SHADOW), [Effect::EndShadow(Number(2)), Effect::TellShadow(Number(2))]);
@@ -52,8 +52,8 @@ fn a_shadow_that_goes_wrong_is_refused_unless_forced() {
     for (force, active) in [(Force::No, "a"), (Force::Yes, "b")] {
         let mut bench = Bench::new();
         bench.serve("a", "1.0.0", 1);
-        let manner = Manner { shadow: Some(SHADOW), canary: None };
-        let number = bench.found(Candidate { force, manner, ..candidate("b", Why::Reload) });
+        let manner = Rollout { shadow: Some(SHADOW), canary: None };
+        let number = bench.found(Candidate { force, manner, ..candidate("b", LoadReason::Reload) });
         bench.step(Input::Staged(number, profile("1.1.0", 1)));
         bench.passes(SHADOW);
         bench.step(Input::Shadowed(number, Tally { calls: 10, bad: 5 }, "bad".to_owned()));
@@ -81,23 +81,23 @@ fn a_canary_that_goes_wrong_ends_and_is_barred() {
     assert_eq!((bench.active(), bench.last_refusal(), answered(&effects)), ("a", Some("canary-failed"), Some(false)));
     assert!(bench.step(Input::Drained(Number(2))).contains(&Effect::Drop(Number(2))));
     assert_eq!(bench.last_refusal(), Some("canary-failed"), "and stays refused");
-    assert!(staged(&bench.step(Input::Found(candidate("b", Why::File)))).is_none());
+    assert!(staged(&bench.step(Input::Found(candidate("b", LoadReason::File)))).is_none());
 }
 
 #[test]
 fn a_canary_needs_the_same_format() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
-    let number = bench.found(Candidate { manner: canary(), ..candidate("b", Why::Reload) });
+    let number = bench.found(Candidate { manner: canary(), ..candidate("b", LoadReason::Reload) });
     bench.step(Input::Staged(number, profile("1.1.0", 2)));
     assert_eq!((bench.active(), bench.last_refusal()), ("a", Some("canary-format")));
 }
 
 #[test]
 fn whatever_is_newer_ends_it() {
-    for manner in [canary(), Manner { shadow: Some(SHADOW), canary: None }] {
+    for manner in [canary(), Rollout { shadow: Some(SHADOW), canary: None }] {
         let (mut bench, _) = Bench::tries(manner);
-        let effects = bench.step(Input::Found(candidate("c", Why::File)));
+        let effects = bench.step(Input::Found(candidate("c", LoadReason::File)));
         assert!(staged(&effects).is_some(), "{effects:?}");
         assert_eq!(answered(&effects), Some(false));
         let (mut bench, _) = Bench::tries(manner);
@@ -113,8 +113,8 @@ fn whatever_is_newer_ends_it() {
 #[test]
 fn a_reload_gives_a_canary_all_objects_at_once() {
     let (mut bench, _) = Bench::tries(canary());
-    assert_eq!(bench.step(Input::Found(candidate("b", Why::File))), [], "the file alone does not");
-    bench.step(Input::Found(candidate("b", Why::Reload)));
+    assert_eq!(bench.step(Input::Found(candidate("b", LoadReason::File))), [], "the file alone does not");
+    bench.step(Input::Found(candidate("b", LoadReason::Reload)));
     assert_eq!(bench.active(), "b");
 }
 
@@ -123,7 +123,7 @@ fn a_rollback_of_what_serves_ends_what_is_tried_beside_it() {
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
     bench.serve("b", "1.1.0", 1);
-    let number = bench.found(Candidate { manner: canary(), ..candidate("c", Why::Reload) });
+    let number = bench.found(Candidate { manner: canary(), ..candidate("c", LoadReason::Reload) });
     bench.step(Input::Staged(number, profile("1.2.0", 1)));
     let (new, old) = (Tally { calls: 9, bad: 9 }, Tally::default());
     let effects = bench.step(Input::Observed { number: Number(2), new, old });
@@ -136,7 +136,7 @@ fn what_was_barred_as_a_canary_and_leads_back_from_something_worse_serves_again(
     let mut bench = Bench::new();
     bench.serve("a", "1.0.0", 1);
     bench.serve("b", "1.1.0", 1);
-    let number = bench.found(Candidate { manner: canary(), ..candidate("a", Why::Reload) });
+    let number = bench.found(Candidate { manner: canary(), ..candidate("a", LoadReason::Reload) });
     bench.step(Input::Staged(number, profile("1.1.0", 1)));
     let (new, old) = (Tally { calls: 9, bad: 9 }, Tally { calls: 9, bad: 0 });
     bench.step(Input::Observed { number, new, old });

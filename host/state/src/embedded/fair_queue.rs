@@ -23,7 +23,7 @@ pub(super) trait Piece {
 }
 
 /// All that waits, and what every namespace holds.
-pub(super) struct Line<T> {
+pub(super) struct FairQueue<T> {
     waiting: VecDeque<T>,
     /// Bytes of work that waits or is being done, by namespace.
     held: HashMap<String, u64>,
@@ -31,7 +31,7 @@ pub(super) struct Line<T> {
     was_part: bool,
 }
 
-impl<T: Piece> Line<T> {
+impl<T: Piece> FairQueue<T> {
     pub(super) fn new() -> Self {
         Self { waiting: VecDeque::new(), held: HashMap::new(), was_part: false }
     }

@@ -5,7 +5,7 @@
 use super::machine::{At, Lifecycle, Phase};
 use super::memory::Stage;
 use super::{Cause, Effect, Force, Number, Passed, Tally, trial};
-use crate::gate::{Passage, Refusal, RefusalId};
+use crate::gate::{Refusal, RefusalId, StateHandover};
 
 impl Lifecycle {
     /// The way of a candidate from the gate on.
@@ -25,7 +25,7 @@ impl Lifecycle {
             self.take_over(at, passed, effects);
             return;
         };
-        if passed.passage != Passage::Free {
+        if passed.passage != StateHandover::Free {
             let words = "it writes a newer format of the state, so it cannot share it with the one that serves";
             let refusal = Refusal::new(RefusalId::CanaryFormat, words);
             self.reject(passed.number, &passed.candidate, &refusal, effects);
@@ -40,8 +40,8 @@ impl Lifecycle {
     fn take_over(&mut self, at: At, passed: Passed, effects: &mut Vec<Effect>) {
         let Passed { number, candidate, profile, passage } = passed;
         match passage {
-            Passage::Free => self.activate(at, number, candidate, profile, effects),
-            Passage::Copy => {
+            StateHandover::Free => self.activate(at, number, candidate, profile, effects),
+            StateHandover::Copy => {
                 effects.push(Effect::CopyState(number));
                 self.phase = Phase::Copying(number, candidate, profile);
             }

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::{Driver, Held, Message};
-use crate::aside::{Canary, Shadow};
 use crate::lifecycle::{Input, Number, Tally};
+use crate::rollout::{Canary, Shadow};
 
 impl Driver {
     pub(super) fn shadow(&mut self, number: Number) {

@@ -33,7 +33,7 @@ pub(super) struct Link {
 
 /// The way to a path, as the kernel follows it.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Way {
+pub(super) struct ResolvedPath {
     pub(super) links: Vec<Link>,
     /// Where it leads, without links; none: it ends before.
     pub(super) end: Option<(PathBuf, Source)>,
@@ -41,9 +41,9 @@ pub(super) struct Way {
     pub(super) missing_in: Option<PathBuf>,
 }
 
-impl Way {
+impl ResolvedPath {
     pub(super) fn of(path: &Path) -> Self {
-        let mut way = Self::default();
+        let mut resolved = Self::default();
         let mut at = PathBuf::from("/");
         let mut ahead = parts(path);
         while let Some(part) = ahead.pop_front() {
@@ -53,7 +53,7 @@ impl Way {
             }
             let here = at.join(&part);
             match fs::read_link(&here) {
-                Ok(target) if way.links.len() < LINKS => {
+                Ok(target) if resolved.links.len() < LINKS => {
                     let is_last = ahead.is_empty();
                     for part in parts(&target).into_iter().rev() {
                         ahead.push_front(part);
@@ -61,18 +61,18 @@ impl Way {
                     if target.is_absolute() {
                         at = PathBuf::from("/");
                     }
-                    way.links.push(Link { path: here, target, is_last });
+                    resolved.links.push(Link { path: here, target, is_last });
                 }
-                Ok(_endless) => return way,
+                Ok(_endless) => return resolved,
                 Err(_no_link) if look(&here).is_some() => at = here,
                 Err(_nothing) => {
-                    way.missing_in = ahead.is_empty().then_some(at);
-                    return way;
+                    resolved.missing_in = ahead.is_empty().then_some(at);
+                    return resolved;
                 }
             }
         }
-        way.end = look(&at).map(|source| (at, source));
-        way
+        resolved.end = look(&at).map(|source| (at, source));
+        resolved
     }
 }
 

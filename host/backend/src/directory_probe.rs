@@ -12,9 +12,9 @@ const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Looks at the directories of one generation, one look at a time.
 #[derive(Debug, Default)]
-pub(super) struct Lookout(Arc<AtomicBool>);
+pub(super) struct DirectoryProbe(Arc<AtomicBool>);
 
-impl Lookout {
+impl DirectoryProbe {
     /// The guest paths of directories that cannot be used, each with the reason.
     pub(super) async fn absent(&self, files: &Files) -> Vec<(String, String)> {
         let all = || files.roots().iter().map(|root| (root.guest().to_owned(), "does not answer".to_owned())).collect();

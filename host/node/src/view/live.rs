@@ -38,7 +38,7 @@ type Shown = (usize, Option<OwnedFd>);
 
 /// What is shown to the host.
 #[derive(Debug, Clone)]
-pub(crate) struct Showroom {
+pub(crate) struct LiveView {
     state_dir: PathBuf,
     file: Option<PathBuf>,
     at_first: Vec<Visible>,
@@ -46,7 +46,7 @@ pub(crate) struct Showroom {
     view: Arc<Mutex<Option<View>>>,
 }
 
-impl Showroom {
+impl LiveView {
     pub(crate) fn new(state_dir: PathBuf, file: Option<PathBuf>, at_first: Vec<Visible>, read: ReadVisible) -> Self {
         Self { state_dir, file, at_first, read, view: Arc::default() }
     }
@@ -130,6 +130,6 @@ impl Showroom {
 }
 
 fn in_background(work: impl FnOnce() + Send + 'static) -> Result<(), NodeError> {
-    let started = thread::Builder::new().name("showroom".to_owned()).spawn(work);
+    let started = thread::Builder::new().name("live".to_owned()).spawn(work);
     started.map(drop).map_err(|error| NodeError::io("starting a thread", &error))
 }

@@ -20,13 +20,13 @@ type Opener = dyn Fn() -> Result<Box<dyn StorageBackend>, DatabaseError> + Send 
 
 /// A place for a store: how to open it, what to call it, and what is known of its health.
 #[derive(Clone)]
-pub(crate) struct Medium {
+pub(crate) struct Backing {
     path: PathBuf,
     opener: Arc<Opener>,
     sync_failed: Arc<AtomicBool>,
 }
 
-impl Medium {
+impl Backing {
     /// An existing file.
     pub(super) fn file(path: PathBuf) -> Self {
         let file = path.clone();
@@ -69,9 +69,9 @@ impl Medium {
     }
 }
 
-impl fmt::Debug for Medium {
+impl fmt::Debug for Backing {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Medium")
+        f.debug_struct("Backing")
             .field("path", &self.path)
             .field("sync_failed", &self.sync_failed)
             .finish_non_exhaustive()

@@ -15,11 +15,11 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, Sleep, sleep};
 use tokio_util::sync::{CancellationToken, WaitForCancellationFutureOwned};
 
-use crate::reception;
+use crate::accept;
 
 /// A listener with so many places.
 #[derive(Debug)]
-pub struct Visitors {
+pub struct EvictingListener {
     listener: TcpListener,
     places: Arc<Semaphore>,
     idle: Duration,
@@ -27,7 +27,7 @@ pub struct Visitors {
     here: VecDeque<(Weak<()>, CancellationToken)>,
 }
 
-impl Visitors {
+impl EvictingListener {
     /// At most `most` connections, each closed once nothing was read or written for `idle`.
     pub fn new(listener: TcpListener, most: usize, idle: Duration) -> Self {
         Self { listener, places: Arc::new(Semaphore::new(most)), idle, here: VecDeque::new() }
@@ -37,8 +37,8 @@ impl Visitors {
         loop {
             match self.listener.accept().await {
                 Ok(accepted) => return accepted,
-                Err(error) if reception::is_of_client(&error) => {}
-                Err(_) => reception::pause().await,
+                Err(error) if accept::is_of_client(&error) => {}
+                Err(_) => accept::pause().await,
             }
         }
     }
@@ -57,16 +57,16 @@ impl Visitors {
     }
 }
 
-impl axum::serve::Listener for Visitors {
-    type Io = Visit;
+impl axum::serve::Listener for EvictingListener {
+    type Io = EvictableStream;
     type Addr = SocketAddr;
 
-    async fn accept(&mut self) -> (Visit, SocketAddr) {
+    async fn accept(&mut self) -> (EvictableStream, SocketAddr) {
         let (stream, address) = self.connection().await;
         let place = self.place().await;
         let (presence, leave) = (Arc::new(()), CancellationToken::new());
         self.here.push_back((Arc::downgrade(&presence), leave.clone()));
-        let visit = Visit {
+        let visit = EvictableStream {
             stream,
             leave: Box::pin(leave.cancelled_owned()),
             clock: Box::pin(sleep(self.idle)),
@@ -84,7 +84,7 @@ impl axum::serve::Listener for Visitors {
 
 /// A connection that has a place for as long as it uses it.
 #[derive(Debug)]
-pub struct Visit {
+pub struct EvictableStream {
     stream: TcpStream,
     leave: Pin<Box<WaitForCancellationFutureOwned>>,
     clock: Pin<Box<Sleep>>,
@@ -93,7 +93,7 @@ pub struct Visit {
     _place: Option<OwnedSemaphorePermit>,
 }
 
-impl Visit {
+impl EvictableStream {
     /// Goes on with what the stream did; ends when it is told to go, or did nothing for too long.
     fn watch<T>(&mut self, context: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
         if self.leave.as_mut().poll(context).is_ready() {
@@ -107,7 +107,7 @@ impl Visit {
     }
 }
 
-impl AsyncRead for Visit {
+impl AsyncRead for EvictableStream {
     fn poll_read(self: Pin<&mut Self>, context: &mut Context<'_>, into: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let this = self.get_mut();
         let done = Pin::new(&mut this.stream).poll_read(context, into);
@@ -115,7 +115,7 @@ impl AsyncRead for Visit {
     }
 }
 
-impl AsyncWrite for Visit {
+impl AsyncWrite for EvictableStream {
     fn poll_write(self: Pin<&mut Self>, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
         let this = self.get_mut();
         let done = Pin::new(&mut this.stream).poll_write(context, bytes);
@@ -146,7 +146,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let page = Router::new().route("/metrics", get(async || "well"));
-        let serving = axum::serve(Visitors::new(listener, most, idle), page);
+        let serving = axum::serve(EvictingListener::new(listener, most, idle), page);
         TaskTracker::new().spawn(async move { serving.await });
         address
     }

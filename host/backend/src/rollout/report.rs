@@ -9,7 +9,7 @@ use crate::lifecycle::Tally;
 
 /// How the staged generation answered, beside the one that serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Likeness {
+pub enum Comparison {
     /// The same.
     Same,
     /// Another answer.
@@ -34,14 +34,14 @@ pub struct Report(BTreeMap<&'static str, Count>);
 
 impl Report {
     /// A call was compared.
-    pub fn note(&mut self, method: &'static str, likeness: Likeness) {
+    pub fn note(&mut self, method: &'static str, likeness: Comparison) {
         let count = self.0.entry(method).or_default();
         count.calls += 1;
         match likeness {
-            Likeness::Same => {}
-            Likeness::Differs => count.differs += 1,
-            Likeness::OtherCode => count.other_code += 1,
-            Likeness::Bad => count.bad += 1,
+            Comparison::Same => {}
+            Comparison::Differs => count.differs += 1,
+            Comparison::OtherCode => count.other_code += 1,
+            Comparison::Bad => count.bad += 1,
         }
     }
 
@@ -79,11 +79,11 @@ mod tests {
     fn only_what_differs_has_words() {
         let mut report = Report::default();
         assert_eq!(report.to_string(), "0 calls compared");
-        for likeness in [Likeness::Same, Likeness::Differs, Likeness::Bad, Likeness::Bad] {
+        for likeness in [Comparison::Same, Comparison::Differs, Comparison::Bad, Comparison::Bad] {
             report.note("A", likeness);
         }
-        report.note("B", Likeness::Same);
-        report.note("C", Likeness::OtherCode);
+        report.note("B", Comparison::Same);
+        report.note("C", Comparison::OtherCode);
         let words = "6 calls compared; A: 1 of 4 answered otherwise; A: 2 of 4 went wrong; \
                      C: 1 of 1 ended with another code";
         assert_eq!(report.to_string(), words);

@@ -1,4 +1,4 @@
-//! How connections are accepted: within the door's places, and without spinning when the process has no
+//! How connections are accepted: within the socket's limit, and without spinning when the process has no
 //! descriptor left. Owns both decisions and no protocol.
 
 use std::io;
@@ -7,7 +7,7 @@ use std::time::Duration;
 use futures_util::stream::{Stream, unfold};
 use tokio::net::{UnixListener, UnixStream};
 
-use crate::seats::{Seated, Seats};
+use crate::connection_limit::{Admitted, ConnectionLimit};
 
 /// How long is waited when the system has no descriptor or memory for another connection: the one that came stays in
 /// the listener's queue, so accepting it again at once would fail again at once.
@@ -15,38 +15,41 @@ const PAUSE: Duration = Duration::from_millis(100);
 
 /// What follows from an attempt to accept.
 #[derive(Debug)]
-enum Then<S> {
-    Serve(Seated<S>),
-    /// The next one: this one found no place, or gave up meanwhile.
+enum Accepted<S> {
+    Serve(Admitted<S>),
+    /// The next one: the limit is reached, or this client gave up meanwhile.
     Next,
     /// The next one after a pause.
-    Rest,
+    Pause,
 }
 
-fn decide<S>(accepted: io::Result<S>, seats: &Seats) -> Then<S> {
+fn decide<S>(accepted: io::Result<S>, connection_limit: &ConnectionLimit) -> Accepted<S> {
     match accepted {
-        Ok(stream) => seats.seat(stream).map_or(Then::Next, Then::Serve),
-        Err(error) if is_of_client(&error) => Then::Next,
-        Err(_) => Then::Rest,
+        Ok(stream) => connection_limit.admit(stream).map_or(Accepted::Next, Accepted::Serve),
+        Err(error) if is_of_client(&error) => Accepted::Next,
+        Err(_) => Accepted::Pause,
     }
 }
 
-/// The next connection that finds a place. One that does not is closed at once, so that its client hears of it.
-pub async fn next(listener: &UnixListener, seats: &Seats) -> Seated<UnixStream> {
+/// The next connection within the limit. One above it is closed at once, so that its client hears of it.
+pub async fn next(listener: &UnixListener, connection_limit: &ConnectionLimit) -> Admitted<UnixStream> {
     loop {
-        match decide(listener.accept().await.map(|(stream, _)| stream), seats) {
-            Then::Serve(seated) => return seated,
-            Then::Next => {}
-            Then::Rest => pause().await,
+        match decide(listener.accept().await.map(|(stream, _)| stream), connection_limit) {
+            Accepted::Serve(admitted) => return admitted,
+            Accepted::Next => {}
+            Accepted::Pause => pause().await,
         }
     }
 }
 
 /// All of them, one after the other.
-pub fn incoming(listener: UnixListener, seats: Seats) -> impl Stream<Item = io::Result<Seated<UnixStream>>> {
-    unfold((listener, seats), |(listener, seats)| async {
-        let seated = next(&listener, &seats).await;
-        Some((Ok(seated), (listener, seats)))
+pub fn incoming(
+    listener: UnixListener,
+    connection_limit: ConnectionLimit,
+) -> impl Stream<Item = io::Result<Admitted<UnixStream>>> {
+    unfold((listener, connection_limit), |(listener, connection_limit)| async {
+        let admitted = next(&listener, &connection_limit).await;
+        Some((Ok(admitted), (listener, connection_limit)))
     })
 }
 
@@ -79,15 +82,15 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("csi.sock");
         let listener = listen(&path, 0o600).unwrap();
-        let seats = Seats::new(2);
+        let connection_limit = ConnectionLimit::new(2);
         let mut clients = Vec::new();
-        let mut seated = Vec::new();
+        let mut admitted = Vec::new();
         for _ in 0..2 {
             clients.push(UnixStream::connect(&path).await.unwrap());
-            seated.push(next(&listener, &seats).await);
+            admitted.push(next(&listener, &connection_limit).await);
         }
         let mut third = UnixStream::connect(&path).await.unwrap();
-        let waiting = next(&listener, &seats);
+        let waiting = next(&listener, &connection_limit);
         tokio::pin!(waiting);
         let mut byte = [0];
         tokio::select! {
@@ -95,24 +98,24 @@ mod tests {
             _ = &mut waiting => panic!("there is no place"),
             read = third.read(&mut byte) => assert!(matches!(read, Ok(0) | Err(_)), "{read:?}"),
         }
-        assert_eq!(seats.free(), 0);
+        assert_eq!(connection_limit.free(), 0);
         // A place is free again as soon as its connection is gone.
-        drop(seated.pop());
+        drop(admitted.pop());
         let _fourth = UnixStream::connect(&path).await.unwrap();
         let _seated = waiting.await;
-        assert_eq!(seats.free(), 0);
+        assert_eq!(connection_limit.free(), 0);
     }
 
     #[test]
     fn a_process_without_descriptors_rests_and_does_not_spin() {
-        let seats = Seats::new(1);
+        let connection_limit = ConnectionLimit::new(1);
         for number in [EMFILE, ENFILE, ENOMEM] {
             let failed = Err::<(), _>(io::Error::from_raw_os_error(number));
-            assert!(matches!(decide(failed, &seats), Then::Rest), "{number}");
+            assert!(matches!(decide(failed, &connection_limit), Accepted::Pause), "{number}");
         }
         let gave_up = Err::<(), _>(io::ErrorKind::ConnectionAborted.into());
-        assert!(matches!(decide(gave_up, &seats), Then::Next), "a client that gave up delays nobody");
-        let seated = decide(Ok(()), &seats);
-        assert!(matches!(seated, Then::Serve(_)) && matches!(decide(Ok(()), &seats), Then::Next));
+        assert!(matches!(decide(gave_up, &connection_limit), Accepted::Next), "a client that gave up delays nobody");
+        let admitted = decide(Ok(()), &connection_limit);
+        assert!(matches!(admitted, Accepted::Serve(_)) && matches!(decide(Ok(()), &connection_limit), Accepted::Next));
     }
 }

@@ -1,11 +1,11 @@
 //! What callers and the writer's thread share: the work that was handed in, and who has ended.
 //!
-//! Owns the handing over; the order is `line`'. Why who has no room is refused and does not wait: what waits holds memory
-//! wherever it does so, and what has to be bounded is the memory that a backend can make the host hold.
+//! Owns the handing over; the order is `fair_queue`'s. Work for which there is no room is refused and does not wait: what waits
+//! holds memory wherever it does so, and the memory that a backend can make the host hold has to be bounded.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 
-use super::line::Line;
+use super::fair_queue::FairQueue;
 use super::work::Job;
 use crate::StateError;
 
@@ -13,13 +13,13 @@ use crate::StateError;
 pub(super) const STOPPED: &str = "its writer has ended; restart the host";
 
 /// What callers and the writer's thread share.
-pub(super) struct Desk {
+pub(super) struct Shared {
     inside: Mutex<Inside>,
     changed: Condvar,
 }
 
 struct Inside {
-    line: Line<Job>,
+    fair_queue: FairQueue<Job>,
     /// A reader met a failure: see whether the store has to be reopened.
     is_failing: bool,
     /// No caller comes any more.
@@ -36,9 +36,9 @@ pub(super) struct Next {
     pub(super) group: Vec<Job>,
 }
 
-impl Desk {
+impl Shared {
     pub(super) fn new() -> Self {
-        let inside = Inside { line: Line::new(), is_failing: false, is_closing: false, has_ended: false };
+        let inside = Inside { fair_queue: FairQueue::new(), is_failing: false, is_closing: false, has_ended: false };
         Self { inside: Mutex::new(inside), changed: Condvar::new() }
     }
 
@@ -53,7 +53,7 @@ impl Desk {
             return Err(StateError::Unavailable(STOPPED.to_owned()));
         }
         let most = job.work.most_held();
-        if inside.line.push(job, most).is_some() {
+        if inside.fair_queue.push(job, most).is_some() {
             return Err(StateError::Busy { limit: most });
         }
         drop(inside);
@@ -78,30 +78,30 @@ impl Desk {
 
     /// Waits until there is something to do. None: all callers are gone and all work is taken.
     pub(super) fn next(&self) -> Option<Next> {
-        let idle = |inside: &mut Inside| inside.line.is_empty() && !inside.is_failing && !inside.is_closing;
+        let idle = |inside: &mut Inside| inside.fair_queue.is_empty() && !inside.is_failing && !inside.is_closing;
         let waited = self.changed.wait_while(self.inside(), idle);
         let mut inside = waited.unwrap_or_else(PoisonError::into_inner);
         let is_failing = std::mem::take(&mut inside.is_failing);
-        let group = inside.line.next_group();
+        let group = inside.fair_queue.next_group();
         (is_failing || !group.is_empty()).then_some(Next { is_failing, group })
     }
 
     /// Makes room, then answers: who hears of the end of its commit finds room for the next. A
     /// caller that has gone does not mind.
     pub(super) fn finish(&self, job: Job, verdict: Result<(), StateError>) {
-        self.inside().line.release(&job);
+        self.inside().fair_queue.release(&job);
         drop(job.answer.send(verdict));
     }
 
     /// A piece of the work was done; the next one's turn comes again.
     pub(super) fn put_back(&self, job: Job) {
-        self.inside().line.put_back(job);
+        self.inside().fair_queue.put_back(job);
     }
 
     /// The writer has ended: all waiters are told.
     pub(super) fn end(&self) {
         let mut inside = self.inside();
         inside.has_ended = true;
-        inside.line = Line::new();
+        inside.fair_queue = FairQueue::new();
     }
 }

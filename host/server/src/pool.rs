@@ -1,5 +1,5 @@
-//! The transport's servers of one socket: one on each thread that has a connection of it. All that are there at a time are a
-//! round; a round ends in order, its calls finish, and the next connection begins another. Decides nothing about calls.
+//! The transport's servers of one socket: one on each thread that has a connection of it. They are drained together: calls
+//! under way finish, and the next connection starts new servers. Decides nothing about calls.
 
 use std::collections::HashMap;
 use std::future::pending;
@@ -17,8 +17,8 @@ use tonic::service::Routes;
 use tonic::transport::{Error, Server};
 
 use crate::authority::Tolerant;
-use crate::seats::Seated;
-use crate::words;
+use crate::connection_limit::Admitted;
+use crate::grpc_only;
 use crate::workers::{Worker, Workers};
 
 /// Calls that one client may give up before they have been looked at; with one more its connection is closed, and all other
@@ -26,20 +26,20 @@ use crate::workers::{Worker, Workers};
 /// a loaded machine keeps the host from reading.
 const GIVEN_UP: usize = 1000;
 
-/// On its way to another thread: registered with no runtime.
-type Arrival = Seated<StdStream>;
+/// A connection on its way to another thread: registered with no runtime.
+type Detached = Admitted<StdStream>;
 
 /// What is served of a socket, and where.
-pub(crate) struct Rounds {
+pub(crate) struct ServerPool {
     services: Router,
     workers: Arc<Workers>,
-    /// The servers of the present round, by thread.
-    present: HashMap<usize, mpsc::UnboundedSender<Arrival>>,
+    /// The servers that take connections, by thread.
+    present: HashMap<usize, mpsc::UnboundedSender<Detached>>,
     over: CancellationToken,
     servers: JoinSet<Result<(), Error>>,
 }
 
-impl Rounds {
+impl ServerPool {
     /// Serves these on those threads.
     pub(crate) fn new(services: Router, workers: Arc<Workers>) -> Self {
         let (over, servers) = (CancellationToken::new(), JoinSet::new());
@@ -47,7 +47,7 @@ impl Rounds {
     }
 
     /// Hands a connection to the thread that has the least to do.
-    pub(crate) fn hand(&mut self, connection: Seated<UnixStream>) {
+    pub(crate) fn dispatch(&mut self, connection: Admitted<UnixStream>) {
         let worker = self.workers.least_busy();
         // A connection that cannot change its thread is closed, and its client connects again.
         let Ok(arrival) = connection.try_map(UnixStream::into_std) else { return };
@@ -65,8 +65,8 @@ impl Rounds {
         self.present.insert(worker.number, server);
     }
 
-    /// Ends the round.
-    pub(crate) fn end(&mut self) {
+    /// Lets the calls under way finish and closes the connections; the next connection starts new servers.
+    pub(crate) fn drain(&mut self) {
         std::mem::take(&mut self.over).cancel();
         self.present.clear();
     }
@@ -76,7 +76,7 @@ impl Rounds {
         loop {
             match self.servers.join_next().await {
                 Some(Ok(Err(error))) => return error,
-                // It ended with its round, or its thread ends.
+                // It was drained, or its thread ends.
                 Some(_) => {}
                 None => pending().await,
             }
@@ -95,13 +95,13 @@ fn serve(
     worker: &Worker,
     over: &CancellationToken,
     servers: &mut JoinSet<Result<(), Error>>,
-) -> mpsc::UnboundedSender<Arrival> {
-    let (hand, arrivals) = mpsc::unbounded_channel::<Arrival>();
+) -> mpsc::UnboundedSender<Detached> {
+    let (dispatch, arrivals) = mpsc::unbounded_channel::<Detached>();
     let incoming =
         UnboundedReceiverStream::new(arrivals).map(|arrival| arrival.try_map(UnixStream::from_std).map(Tolerant::new));
     let server = Server::builder()
         .http2_max_pending_accept_reset_streams(Some(GIVEN_UP))
-        .layer(words::AtTheDoor)
+        .layer(grpc_only::GrpcOnlyLayer)
         .add_routes(Routes::from(services.clone()))
         .serve_with_incoming_shutdown(incoming, over.clone().cancelled_owned());
     let idle = worker.idle_task();
@@ -110,5 +110,5 @@ fn serve(
         server.await
     };
     servers.spawn_on(server, &worker.runtime);
-    hand
+    dispatch
 }

@@ -7,34 +7,34 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::thread;
 use std::time::Duration;
 
-use super::way::Way;
+use super::resolved::ResolvedPath;
 
 /// How long a path is waited for when it does not hang yet.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// What is known of paths.
 #[derive(Debug, Default)]
-pub(super) struct Looks {
+pub(super) struct PathProbes {
     /// The system's own: they are looked at as they come.
     trusted: HashSet<PathBuf>,
-    known: HashMap<PathBuf, Look>,
+    known: HashMap<PathBuf, Probe>,
 }
 
 #[derive(Debug, Default)]
-struct Look {
-    last: Way,
-    under_way: Option<Receiver<Way>>,
+struct Probe {
+    last: ResolvedPath,
+    under_way: Option<Receiver<ResolvedPath>>,
 }
 
-impl Looks {
+impl PathProbes {
     pub(super) fn new(trusted: impl Iterator<Item = PathBuf>) -> Self {
         Self { trusted: trusted.collect(), known: HashMap::new() }
     }
 
     /// Where a path leads; where that does not come to be known, what was known last.
-    pub(super) fn way(&mut self, path: &Path) -> Way {
+    pub(super) fn resolved(&mut self, path: &Path) -> ResolvedPath {
         if self.trusted.contains(path) {
-            return Way::of(path);
+            return ResolvedPath::of(path);
         }
         let look = self.known.entry(path.to_owned()).or_default();
         let (told, patience) = match look.under_way.take() {
@@ -45,7 +45,7 @@ impl Looks {
             },
         };
         match told.recv_timeout(patience) {
-            Ok(way) => look.last = way,
+            Ok(resolved) => look.last = resolved,
             Err(RecvTimeoutError::Timeout) => look.under_way = Some(told),
             Err(RecvTimeoutError::Disconnected) => {}
         }
@@ -58,12 +58,12 @@ impl Looks {
     }
 }
 
-fn begin(path: &Path) -> Option<Receiver<Way>> {
+fn begin(path: &Path) -> Option<Receiver<ResolvedPath>> {
     let (tell, told) = channel();
     let path = path.to_owned();
     let look = move || {
         // Nobody hears it any more where the view has gone.
-        let _ = tell.send(Way::of(&path));
+        let _ = tell.send(ResolvedPath::of(&path));
     };
     thread::Builder::new().name("look".to_owned()).spawn(look).ok().map(|_| told)
 }

@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::{sockets, who_is_there};
 use crate::pause::Pause;
 use crate::site::Site;
-use crate::with::With;
+use crate::with::WithFile;
 
 /// A driver that ends more often is not tried any longer.
 const MOST: usize = 50;
@@ -18,11 +18,11 @@ const WITHIN: u32 = 3;
 
 /// How a driver is started again, and how often it was.
 #[derive(Debug, Default)]
-pub(crate) struct Revival(AtomicUsize);
+pub(crate) struct Restarter(AtomicUsize);
 
-impl Revival {
+impl Restarter {
     /// Whether the driver is back.
-    pub(crate) async fn start(&self, sites: &[Site], with: &With) -> bool {
+    pub(crate) async fn start(&self, sites: &[Site], with: &WithFile) -> bool {
         let Some(command) = &with.restart else { return false };
         if self.0.fetch_add(1, Ordering::Relaxed) >= MOST {
             return false;
@@ -38,7 +38,7 @@ impl Revival {
 }
 
 /// Waits until all sockets say who they are; false: they do not.
-pub(crate) async fn are_back(sites: &[Site], with: &With) -> bool {
+pub(crate) async fn are_back(sites: &[Site], with: &WithFile) -> bool {
     let mut pause = Pause::new(with.deadline * WITHIN);
     loop {
         let asked = join_all(sockets(sites).map(|(socket, who)| who_is_there(socket, with.deadline, who))).await;

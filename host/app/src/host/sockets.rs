@@ -19,10 +19,10 @@ type Place = (PathBuf, Role, u32);
 
 /// The sockets of a backend.
 #[derive(Debug)]
-pub(super) struct Doorway {
+pub(super) struct BackendSockets {
     backend: Arc<Backend>,
     workers: Arc<Workers>,
-    doors: Mutex<State>,
+    socket_state: Mutex<State>,
     ending: CancellationToken,
     serving: TaskTracker,
 }
@@ -33,15 +33,15 @@ struct State {
     open: Vec<(Place, CancellationToken)>,
 }
 
-impl Doorway {
+impl BackendSockets {
     /// All closed. Connections are to be served by `workers`.
     pub(super) fn new(backend: Arc<Backend>, workers: Arc<Workers>, wanted: Sockets) -> Arc<Self> {
-        let doors = Mutex::new(State { wanted, open: Vec::new() });
-        Arc::new(Self { backend, workers, doors, ending: CancellationToken::new(), serving: TaskTracker::new() })
+        let socket_state = Mutex::new(State { wanted, open: Vec::new() });
+        Arc::new(Self { backend, workers, socket_state, ending: CancellationToken::new(), serving: TaskTracker::new() })
     }
 
     fn lock(&self) -> MutexGuard<'_, State> {
-        self.doors.lock().unwrap_or_else(PoisonError::into_inner)
+        self.socket_state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Opens and closes with what the backend has to serve, from now on.
@@ -49,16 +49,16 @@ impl Doorway {
     /// # Errors
     /// When a socket cannot be bound now; later ones are logged.
     pub(super) fn keep(self: &Arc<Self>) -> Result<(), ListenError> {
-        let mut doors = self.backend.doors();
-        self.follow(doors.borrow_and_update().open)?;
+        let mut socket_state = self.backend.socket_state();
+        self.follow(socket_state.borrow_and_update().open)?;
         let own = Arc::clone(self);
         self.serving.spawn(async move {
             loop {
                 tokio::select! {
                     () = own.ending.cancelled() => return,
-                    changed = doors.changed() => if changed.is_err() { return },
+                    changed = socket_state.changed() => if changed.is_err() { return },
                 }
-                let open = doors.borrow_and_update().open;
+                let open = socket_state.borrow_and_update().open;
                 if let Err(error) = own.follow(open) {
                     tracing::error!(backend = own.backend.name, %error, "a socket cannot be opened");
                 }
@@ -73,7 +73,7 @@ impl Doorway {
     /// When a new one cannot be bound; those that stay are served.
     pub(super) fn moves(&self, wanted: Sockets) -> Result<(), ListenError> {
         self.lock().wanted = wanted;
-        let open = self.backend.doors().borrow().open;
+        let open = self.backend.socket_state().borrow().open;
         self.follow(open)
     }
 
@@ -103,9 +103,9 @@ impl Doorway {
         tracing::info!(backend = self.backend.name, socket = %path.display(), "listening");
         let ending = self.ending.child_token();
         let front = Front::new(Arc::clone(&self.backend), *role);
-        let (workers, doors, end) = (Arc::clone(&self.workers), self.backend.doors(), ending.clone());
+        let (workers, socket_state, end) = (Arc::clone(&self.workers), self.backend.socket_state(), ending.clone());
         self.serving.spawn(async move {
-            if let Err(error) = drivebay_server::serve(listener, front, workers, doors, end).await {
+            if let Err(error) = drivebay_server::serve(listener, front, workers, socket_state, end).await {
                 tracing::error!(%error, "a socket failed");
             }
         });

@@ -3,7 +3,7 @@
 use proptest::collection::vec;
 use proptest::prelude::*;
 
-use super::{Line, MAX_GROUP_COST, MAX_GROUP_WORK, Piece};
+use super::{FairQueue, MAX_GROUP_COST, MAX_GROUP_WORK, Piece};
 
 const NAMESPACES: [&str; 3] = ["a", "b", "c"];
 /// As large as a commit can be.
@@ -48,60 +48,60 @@ fn history() -> impl Strategy<Value = Vec<Vec<(usize, u64, usize)>>> {
 }
 
 /// Does a group: what has parts is put back until its last one is done. Gives what is done for good.
-fn done(line: &mut Line<Work>, group: Vec<Work>) -> Vec<Work> {
+fn done(fair_queue: &mut FairQueue<Work>, group: Vec<Work>) -> Vec<Work> {
     let (again, whole): (Vec<_>, Vec<_>) = group.into_iter().partition(|work| work.parts > 1);
     for work in again {
-        line.put_back(Work { parts: work.parts - 1, ..work });
+        fair_queue.put_back(Work { parts: work.parts - 1, ..work });
     }
     whole
 }
 
-fn add(line: &mut Line<Work>, number: usize, (namespace, cost, parts): (usize, u64, usize)) {
+fn add(fair_queue: &mut FairQueue<Work>, number: usize, (namespace, cost, parts): (usize, u64, usize)) {
     let piece = Work { namespace: NAMESPACES[namespace], number, cost, parts };
-    assert_eq!(line.push(piece, u64::MAX), None);
+    assert_eq!(fair_queue.push(piece, u64::MAX), None);
 }
 
 proptest! {
     #[test]
     fn nothing_is_lost_and_every_namespace_keeps_its_order(history in history()) {
-        let mut line = Line::new();
+        let mut fair_queue = FairQueue::new();
         let (mut given, mut ended) = (0, Vec::new());
         for works in history {
             for work in works {
-                add(&mut line, given, work);
+                add(&mut fair_queue, given, work);
                 given += 1;
             }
-            let group = line.next_group();
-            ended.extend(done(&mut line, group));
+            let group = fair_queue.next_group();
+            ended.extend(done(&mut fair_queue, group));
         }
-        while !line.is_empty() {
-            let group = line.next_group();
+        while !fair_queue.is_empty() {
+            let group = fair_queue.next_group();
             prop_assert!(!group.is_empty(), "work that nobody does");
-            ended.extend(done(&mut line, group));
+            ended.extend(done(&mut fair_queue, group));
         }
-        prop_assert!(line.next_group().is_empty() && ended.len() == given);
+        prop_assert!(fair_queue.next_group().is_empty() && ended.len() == given);
         for namespace in NAMESPACES {
             let of: Vec<_> = ended.iter().filter(|work| work.namespace == namespace).collect();
             prop_assert!(of.is_sorted_by_key(|work| work.number), "{of:?}");
-            prop_assert_eq!(line.held(namespace), of.iter().map(|work| work.cost).sum::<u64>());
+            prop_assert_eq!(fair_queue.held(namespace), of.iter().map(|work| work.cost).sum::<u64>());
         }
         for work in &ended {
-            line.release(work);
+            fair_queue.release(work);
         }
-        prop_assert!(NAMESPACES.iter().all(|namespace| line.held(namespace) == 0));
+        prop_assert!(NAMESPACES.iter().all(|namespace| fair_queue.held(namespace) == 0));
     }
 
     #[test]
     fn a_group_is_one_part_or_whole_pieces_within_its_bound(history in history()) {
-        let mut line = Line::new();
+        let mut fair_queue = FairQueue::new();
         let mut was_part = false;
         for works in history {
             for work in works {
-                add(&mut line, 0, work);
+                add(&mut fair_queue, 0, work);
             }
-            let others_wait = line.waiting.iter().any(|work| !work.has_parts());
-            let first = line.waiting.front().cloned();
-            let group = line.next_group();
+            let others_wait = fair_queue.waiting.iter().any(|work| !work.has_parts());
+            let first = fair_queue.waiting.front().cloned();
+            let group = fair_queue.next_group();
             let cost: u64 = group.iter().map(|work| work.cost).sum();
             let is_part = group.iter().any(Work::has_parts);
             prop_assert!(group.len() == 1 || !is_part, "{:?}", group);
@@ -110,24 +110,24 @@ proptest! {
             let may_go = first.is_some_and(|first| !first.has_parts()) && others_wait;
             prop_assert!(!(was_part && is_part && may_go), "two parts in a row: {:?}", group);
             was_part = is_part;
-            drop(done(&mut line, group));
+            drop(done(&mut fair_queue, group));
         }
     }
 }
 
 #[test]
 fn what_a_namespace_holds_is_bounded_until_it_is_done() {
-    let mut line = Line::new();
+    let mut fair_queue = FairQueue::new();
     let piece = |namespace, cost| Work { namespace, number: 0, cost, parts: 0 };
-    assert_eq!(line.push(piece("a", 150), 100), None, "one alone is never refused");
-    assert_eq!(line.push(piece("a", 1), 100), Some(piece("a", 1)));
-    let taken = line.next_group();
-    assert_eq!(line.push(piece("a", 1), 100), Some(piece("a", 1)), "it is still in memory");
-    assert_eq!(line.push(piece("b", 60), 100), None, "others are not asked");
-    assert_eq!(line.push(piece("b", 40), 100), None);
-    assert_eq!(line.push(piece("b", 1), 100), Some(piece("b", 1)));
+    assert_eq!(fair_queue.push(piece("a", 150), 100), None, "one alone is never refused");
+    assert_eq!(fair_queue.push(piece("a", 1), 100), Some(piece("a", 1)));
+    let taken = fair_queue.next_group();
+    assert_eq!(fair_queue.push(piece("a", 1), 100), Some(piece("a", 1)), "it is still in memory");
+    assert_eq!(fair_queue.push(piece("b", 60), 100), None, "others are not asked");
+    assert_eq!(fair_queue.push(piece("b", 40), 100), None);
+    assert_eq!(fair_queue.push(piece("b", 1), 100), Some(piece("b", 1)));
     for piece in &taken {
-        line.release(piece);
+        fair_queue.release(piece);
     }
-    assert_eq!(line.push(piece("a", 1), 100), None);
+    assert_eq!(fair_queue.push(piece("a", 1), 100), None);
 }

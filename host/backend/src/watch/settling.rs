@@ -40,7 +40,7 @@ pub(super) const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// What to do after a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Next {
-    /// Nothing before the time comes (`Rest::next`).
+    /// Nothing before the time comes (`Settling::next`).
     Wait,
     /// Read it, with a look before and after.
     Read,
@@ -56,7 +56,7 @@ struct Moving {
 
 /// The state of one file, which by default nobody has looked at. Times are those of a clock that never goes back.
 #[derive(Debug, Default)]
-pub struct Rest {
+pub struct Settling {
     moving: Option<Moving>,
     /// What was read last.
     read: Option<Stamp>,
@@ -66,7 +66,7 @@ pub struct Rest {
     look_at: Duration,
 }
 
-impl Rest {
+impl Settling {
     /// When to look at it.
     pub fn next(&self) -> Duration {
         self.look_at

@@ -1,5 +1,5 @@
-//! Words for what the transport answers without any, or does not notice: methods and services that
-//! do not exist, and requests that are no gRPC (every failure says something, E-01).
+//! Messages for what the transport refuses without one, or does not notice: methods and services that do not exist, and
+//! requests that are no gRPC (every failure has a message, E-01).
 
 use std::future::{Ready, ready};
 use std::task::{Context, Poll};
@@ -17,31 +17,31 @@ pub(crate) async fn unknown_service(request: Request) -> Response {
     status::unknown_method(request.uri().path()).into_http()
 }
 
-/// Puts a [`Door`] before a service.
+/// Puts a [`GrpcOnly`] before a service.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct AtTheDoor;
+pub(crate) struct GrpcOnlyLayer;
 
-impl<S> Layer<S> for AtTheDoor {
-    type Service = Door<S>;
+impl<S> Layer<S> for GrpcOnlyLayer {
+    type Service = GrpcOnly<S>;
 
-    fn layer(&self, inner: S) -> Door<S> {
-        Door(inner)
+    fn layer(&self, inner: S) -> GrpcOnly<S> {
+        GrpcOnly(inner)
     }
 }
 
-/// Lets only gRPC in, and out nothing without words. A plain service and not a function of the
-/// router's: those put every call into a box more.
+/// Refuses what is no gRPC, and lets no failure out without a message. A plain service and not a function of the router's:
+/// those box every call once more.
 #[derive(Debug, Clone)]
-pub(crate) struct Door<S>(S);
+pub(crate) struct GrpcOnly<S>(S);
 
-impl<S, In, Out> Service<http::Request<In>> for Door<S>
+impl<S, In, Out> Service<http::Request<In>> for GrpcOnly<S>
 where
     S: Service<http::Request<In>, Response = http::Response<Out>>,
     Out: Default,
 {
     type Response = http::Response<Out>;
     type Error = S::Error;
-    type Future = Either<Ready<Result<Self::Response, S::Error>>, Spoken<S::Future, Out>>;
+    type Future = Either<Ready<Result<Self::Response, S::Error>>, WithMessage<S::Future, Out>>;
 
     fn poll_ready(&mut self, context: &mut Context<'_>) -> Poll<Result<(), S::Error>> {
         self.0.poll_ready(context)
@@ -54,17 +54,17 @@ where
             return Either::Left(ready(Ok(refusal)));
         }
         if !is_grpc(request.headers()) {
-            let words = "the content type of a gRPC call is application/grpc";
-            return Either::Left(ready(Ok(not_grpc(StatusCode::UNSUPPORTED_MEDIA_TYPE, words))));
+            let grpc_only = "the content type of a gRPC call is application/grpc";
+            return Either::Left(ready(Ok(not_grpc(StatusCode::UNSUPPORTED_MEDIA_TYPE, grpc_only))));
         }
-        Either::Right(self.0.call(request).map_ok(speak as Words<Out>))
+        Either::Right(self.0.call(request).map_ok(add_message as AddMessage<Out>))
     }
 }
 
-/// An answer that gets words where it has none.
-type Spoken<F, Out> = MapOk<F, Words<Out>>;
-/// What gives an answer its words.
-type Words<Out> = fn(http::Response<Out>) -> http::Response<Out>;
+/// An answer that gets a message where it has none.
+type WithMessage<F, Out> = MapOk<F, AddMessage<Out>>;
+/// Adds a message to an answer.
+type AddMessage<Out> = fn(http::Response<Out>) -> http::Response<Out>;
 
 /// `application/grpc`, alone or with what says that the messages are protobuf, the only kind served.
 fn is_grpc(headers: &HeaderMap) -> bool {
@@ -74,15 +74,15 @@ fn is_grpc(headers: &HeaderMap) -> bool {
 }
 
 /// HTTP's own answer, with a gRPC status for clients that do speak gRPC.
-fn not_grpc<B: Default>(code: StatusCode, words: &'static str) -> http::Response<B> {
-    let mut response = status::not_grpc(words).into_http();
+fn not_grpc<B: Default>(code: StatusCode, grpc_only: &'static str) -> http::Response<B> {
+    let mut response = status::not_grpc(grpc_only).into_http();
     *response.status_mut() = code;
     response
 }
 
-/// Adds words to an UNIMPLEMENTED that has none: the answer of a known service to a method that it
+/// Adds a message to an UNIMPLEMENTED that has none: the answer of a known service to a method that it
 /// does not have.
-fn speak<B>(mut response: http::Response<B>) -> http::Response<B> {
+fn add_message<B>(mut response: http::Response<B>) -> http::Response<B> {
     let headers = response.headers_mut();
     let unimplemented = headers.get("grpc-status").is_some_and(|code| code == "12");
     if unimplemented && !headers.contains_key("grpc-message") {

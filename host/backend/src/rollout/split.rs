@@ -13,29 +13,29 @@ const REMEMBERED: usize = 100_000;
 
 /// Where a call goes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Side {
+pub(super) enum Route {
     /// To the generation that serves.
     Active,
     /// To the new one.
     Canary,
 }
 
-/// Who goes where.
+/// Which objects are served by which generation.
 #[derive(Debug)]
-pub(super) struct Shares {
+pub(super) struct Split {
     percent: u8,
-    follow: HashMap<ObjectKey, Side>,
+    follow: HashMap<ObjectKey, Route>,
 }
 
-impl Shares {
+impl Split {
     /// So many of a hundred root objects go to the new one.
     pub(super) fn new(percent: u8) -> Self {
         Self { percent: percent.min(100), follow: HashMap::new() }
     }
 
     /// The side of a call that is about these objects. Calls about none (lists, capacity) stay where they were.
-    pub(super) fn side(&mut self, about: &LockSet) -> Side {
-        let Some(root) = root(about) else { return Side::Active };
+    pub(super) fn side(&mut self, about: &LockSet) -> Route {
+        let Some(root) = root(about) else { return Route::Active };
         let side = self.of(root);
         if leads(root.kind) {
             self.follows(about, side);
@@ -44,7 +44,7 @@ impl Shares {
     }
 
     /// What a call made, or found out to belong to its objects, goes where the call went.
-    pub(super) fn follows(&mut self, objects: &LockSet, side: Side) {
+    pub(super) fn follows(&mut self, objects: &LockSet, side: Route) {
         for (object, _) in objects.iter() {
             if self.of(object) == side {
                 continue;
@@ -55,14 +55,14 @@ impl Shares {
         }
     }
 
-    fn of(&self, object: &ObjectKey) -> Side {
+    fn of(&self, object: &ObjectKey) -> Route {
         self.follow.get(object).copied().unwrap_or_else(|| self.own(object))
     }
 
-    fn own(&self, object: &ObjectKey) -> Side {
+    fn own(&self, object: &ObjectKey) -> Route {
         let mut hash = DefaultHasher::new();
         object.hash(&mut hash);
-        if hash.finish() % 100 < u64::from(self.percent) { Side::Canary } else { Side::Active }
+        if hash.finish() % 100 < u64::from(self.percent) { Route::Canary } else { Route::Active }
     }
 }
 
@@ -101,15 +101,15 @@ mod tests {
     }
 
     /// An id whose own number puts it on this side.
-    fn on(shares: &mut Shares, side: Side) -> String {
-        (0..10_000).map(|n| format!("v{n}")).find(|id| shares.side(&volume(id)) == side).unwrap()
+    fn on(split: &mut Split, side: Route) -> String {
+        (0..10_000).map(|n| format!("v{n}")).find(|id| split.side(&volume(id)) == side).unwrap()
     }
 
     #[test]
     fn the_share_is_about_what_was_asked_and_stays_the_same() {
         for (percent, least, most) in [(0, 0, 0), (10, 60, 140), (50, 430, 570), (100, 1_000, 1_000)] {
-            let mut shares = Shares::new(percent);
-            let mut count = || (0..1_000).filter(|n| shares.side(&volume(&format!("pvc-{n}"))) == Side::Canary).count();
+            let mut split = Split::new(percent);
+            let mut count = || (0..1_000).filter(|n| split.side(&volume(&format!("pvc-{n}"))) == Route::Canary).count();
             let first = count();
             assert!((least..=most).contains(&first), "{percent}: {first}");
             assert_eq!(count(), first);
@@ -118,44 +118,44 @@ mod tests {
 
     #[test]
     fn what_is_made_follows_its_name_and_snapshots_follow_their_volume() {
-        let mut shares = Shares::new(50);
-        for side in [Side::Active, Side::Canary] {
+        let mut split = Split::new(50);
+        for side in [Route::Active, Route::Canary] {
             let named = |id: &str| LockSet::none().exclusive(ObjectKind::VolumeName, id);
-            let name = (0..10_000).map(|n| format!("n{n}")).find(|name| shares.side(&named(name)) == side).unwrap();
-            let other = if side == Side::Active { Side::Canary } else { Side::Active };
-            let id = on(&mut shares, other);
-            shares.follows(&volume(&id), side);
-            assert_eq!(shares.side(&named(&name)), side);
-            assert_eq!(shares.side(&volume(&id)), side, "the id goes where the name went");
+            let name = (0..10_000).map(|n| format!("n{n}")).find(|name| split.side(&named(name)) == side).unwrap();
+            let other = if side == Route::Active { Route::Canary } else { Route::Active };
+            let id = on(&mut split, other);
+            split.follows(&volume(&id), side);
+            assert_eq!(split.side(&named(&name)), side);
+            assert_eq!(split.side(&volume(&id)), side, "the id goes where the name went");
             let snapshot = LockSet::none().exclusive(ObjectKind::SnapshotName, "s").shared(ObjectKind::Volume, &id);
-            assert_eq!(shares.side(&snapshot), side);
+            assert_eq!(split.side(&snapshot), side);
         }
     }
 
     #[test]
     fn members_follow_their_group_and_sources_do_not_follow_clones() {
-        let mut shares = Shares::new(50);
-        let (active, canary) = (on(&mut shares, Side::Active), on(&mut shares, Side::Canary));
+        let mut split = Split::new(50);
+        let (active, canary) = (on(&mut split, Route::Active), on(&mut split, Route::Canary));
         let group = LockSet::none()
             .exclusive(ObjectKind::VolumeGroup, "g")
             .exclusive(ObjectKind::Volume, &active)
             .exclusive(ObjectKind::Volume, &canary);
-        let side = shares.side(&group);
-        assert_eq!((shares.side(&volume(&active)), shares.side(&volume(&canary))), (side, side));
-        let source = (0..10_000).map(|n| format!("source{n}")).find(|id| shares.side(&volume(id)) != side).unwrap();
-        let (before, mut seen) = (shares.side(&volume(&source)), Vec::new());
+        let side = split.side(&group);
+        assert_eq!((split.side(&volume(&active)), split.side(&volume(&canary))), (side, side));
+        let source = (0..10_000).map(|n| format!("source{n}")).find(|id| split.side(&volume(id)) != side).unwrap();
+        let (before, mut seen) = (split.side(&volume(&source)), Vec::new());
         for n in 0..20 {
             let clone =
                 LockSet::none().exclusive(ObjectKind::VolumeName, &format!("c{n}")).shared(ObjectKind::Volume, &source);
-            seen.push(shares.side(&clone));
+            seen.push(split.side(&clone));
         }
-        assert!(seen.contains(&Side::Active) && seen.contains(&Side::Canary), "{seen:?}");
-        assert_eq!(shares.side(&volume(&source)), before);
+        assert!(seen.contains(&Route::Active) && seen.contains(&Route::Canary), "{seen:?}");
+        assert_eq!(split.side(&volume(&source)), before);
     }
 
     #[test]
     fn calls_about_nothing_stay() {
-        assert_eq!(Shares::new(100).side(&LockSet::none()), Side::Active);
-        assert_eq!(Shares::new(100).side(&LockSet::none().exclusive(ObjectKind::Fences, "")), Side::Active);
+        assert_eq!(Split::new(100).side(&LockSet::none()), Route::Active);
+        assert_eq!(Split::new(100).side(&LockSet::none().exclusive(ObjectKind::Fences, "")), Route::Active);
     }
 }
