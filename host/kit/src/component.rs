@@ -3,6 +3,8 @@
 //! It owns the order of calls into the libraries that do the work, and how worlds are found. What the generated code
 //! looks like is the generators'.
 
+mod shapes;
+
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, Result, bail};
@@ -154,6 +156,7 @@ fn encode(module: &[u8]) -> Result<Vec<u8>> {
 }
 
 fn c(resolve: &mut Resolve, world: WorldId) -> Result<Files> {
+    shapes::share(resolve);
     let mut files = Files::default();
     wit_bindgen_c::Opts::default().build().generate(resolve, world, &mut files)?;
     Ok(files)
@@ -189,7 +192,33 @@ fn go_module(text: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::go_module;
+    use super::{Resolve, c, go_module};
+    use crate::{contract, place};
+
+    /// The generated code frees all that a value holds, whichever package first had a type of that shape.
+    #[test]
+    fn c_frees_what_it_is_given() {
+        let directory = tempfile::tempdir().unwrap();
+        place::write(&directory.path().join("deps"), &contract::flat()).unwrap();
+        let world = "package a:b;\nworld w { include drivebay:backend/imports@0.1.0; \
+                     export drivebay:backend/volumes@0.1.0; export drivebay:backend/node@0.1.0; }\n";
+        std::fs::write(directory.path().join("world.wit"), world).unwrap();
+        let mut resolve = Resolve::default();
+        let (package, _) = resolve.push_path(directory.path()).unwrap();
+        let world = resolve.select_world(&[package], None).unwrap();
+        let files = c(&mut resolve, world).unwrap();
+        let (_, text) = files.iter().find(|(name, _)| *name == "w.c").unwrap();
+        let text = std::str::from_utf8(text).unwrap();
+        for (function, frees) in [
+            ("drivebay_backend_types_string_map_free", "w_tuple2_string_string_free(&list_ptr[i])"),
+            ("drivebay_backend_types_error_free", "w_option_string_free(&ptr->reason)"),
+            ("drivebay_backend_types_mount_volume_free", "w_option_string_free(&ptr->fs_type)"),
+            ("exports_drivebay_backend_node_node_description_free", "w_option_string_free(&ptr->node_id)"),
+        ] {
+            let body = text.split(&format!("\nvoid {function}(")).nth(1).unwrap().split("\n}\n").next().unwrap();
+            assert!(body.contains(frees), "{function} lacks {frees}:\n{body}");
+        }
+    }
 
     #[test]
     fn a_module_is_named_in_its_file() {
