@@ -27,6 +27,16 @@ async fn python() {
     life("minimal-python").await;
 }
 
+#[tokio::test]
+async fn typescript() {
+    life("minimal-ts").await;
+}
+
+#[tokio::test]
+async fn c() {
+    life("minimal-c").await;
+}
+
 async fn life(name: &'static str) {
     let guest = Guest(name);
     if !guest.is_built() {

@@ -100,7 +100,7 @@ async fn every_mistake_is_found() {
 #[tokio::test]
 async fn what_is_right_is_accused_of_nothing() {
     let directory = tempfile::tempdir().unwrap();
-    let samples = ["mistakes", "minimal-rust", "minimal-go", "minimal-python"].map(Guest);
+    let samples = ["mistakes", "minimal-rust", "minimal-go", "minimal-python", "minimal-ts", "minimal-c"].map(Guest);
     let components: Vec<PathBuf> = samples.into_iter().filter(|guest| guest.is_built()).map(Guest::path).collect();
     let runs = components.iter().flat_map(|component| [1, 2, 3].map(|seed: u64| (component, seed.to_string())));
     let accused = stream::iter(runs).map(|(component, seed)| {

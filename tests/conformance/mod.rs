@@ -237,9 +237,10 @@ async fn the_reference_backend_keeps_every_rule_in_every_layout() {
     let blocks = kind("blocks", "[capabilities]\naccess = \"block\"\nmulti_node = \"block\"\n");
     let (directories, blocks, unprivileged, killed) = tokio::join!(directories, blocks, unprivileged(), killed());
     let (go, python) = tokio::join!(sample("minimal-go"), sample("minimal-python"));
+    let (ts, c) = tokio::join!(sample("minimal-ts"), sample("minimal-c"));
     let mut runs = vec![unified, split, secrets, nodes, sites, node_only, no_groups];
     runs.extend([directories, blocks, unprivileged, killed]);
-    runs.extend(go.into_iter().chain(python));
+    runs.extend([go, python, ts, c].into_iter().flatten());
     let faults: Vec<_> = runs.iter().flat_map(Run::faults).collect();
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     let judged: BTreeSet<_> = runs.iter().flat_map(|run| run.with_result("pass")).collect();

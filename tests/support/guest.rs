@@ -27,6 +27,11 @@ impl Guest {
         if self.path().is_file() {
             return true;
         }
+        // What `.ci/guests` says where a machine has no toolchain for it.
+        if let Ok(words) = std::fs::read_to_string(self.path().with_extension("skipped")) {
+            let _ = writeln!(std::io::stderr(), "{}", words.trim_end());
+            return false;
+        }
         let words = format!("target/guests/{}.wasm is not built", self.0);
         assert!(std::env::var("CI").is_err(), "{words}, and with CI=true it must be");
         // Past the test harness, which keeps what a passing test prints to itself.
