@@ -9,13 +9,16 @@ use std::process::ExitCode;
 use std::{env, fs, io};
 
 /// Each folder with the name under which the program knows its files.
-const FOLDERS: [(&str, &str); 7] = [
+const FOLDERS: [(&str, &str); 10] = [
     ("wit", "../../wit"),
     ("sdk", "../../guests/sdk"),
     ("rust-controller", "../../guests/minimal-rust"),
     ("rust-node", "../../guests/first"),
+    ("rust-both", "../../guests/nfs"),
     ("go-controller", "../../guests/minimal-go"),
     ("python-controller", "../../guests/minimal-python"),
+    ("ts-controller", "../../guests/minimal-ts"),
+    ("c-controller", "../../guests/minimal-c"),
     ("templates", "templates"),
 ];
 
@@ -28,7 +31,7 @@ const FILES: [(&str, &str); 4] = [
 ];
 
 /// What tools leave beside sources.
-const LEFTOVERS: [&str; 3] = ["target", "bindings", "__pycache__"];
+const LEFTOVERS: [&str; 6] = ["target", "bindings", "__pycache__", "node_modules", "build", ".venv"];
 
 #[expect(clippy::print_stderr, reason = "cargo shows what a failed build script says there")]
 fn main() -> ExitCode {

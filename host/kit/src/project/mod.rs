@@ -23,7 +23,8 @@ every command.
 Examples:
   drivebay new my-array
   drivebay new my-array --lang go --driver array.example.com
-  drivebay new my-array --lang python --dir ~/src/array";
+  drivebay new my-array --lang ts --dir ~/src/array
+  drivebay new my-filer --kind both        a controller and a node's side, in Rust";
 
 /// What `new` is told.
 #[derive(Debug, Parser)]
@@ -34,6 +35,9 @@ pub struct Args {
     /// The language.
     #[arg(long, value_enum, default_value_t = Language::Rust)]
     lang: Language,
+    /// What the backend serves. In Rust: any; in the other languages: a controller.
+    #[arg(long, value_enum, default_value_t = Kind::Controller)]
+    kind: Kind,
     /// The name that clients select the driver by. Unless given: NAME.example.com.
     #[arg(long, value_name = "DOMAIN")]
     driver: Option<String>,
@@ -51,6 +55,31 @@ pub(crate) enum Language {
     Go,
     /// With componentize-py.
     Python,
+    /// TypeScript, with componentize-qjs.
+    Ts,
+    /// With Zig's compiler, or clang.
+    C,
+}
+
+/// What a backend serves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// Volumes are made and deleted; nodes need nothing of the backend.
+    Controller,
+    /// What there is already is mounted where pods run.
+    Node,
+    /// The whole driver.
+    Both,
+}
+
+impl Kind {
+    const fn word(self) -> &'static str {
+        match self {
+            Self::Controller => "controller",
+            Self::Node => "node",
+            Self::Both => "both",
+        }
+    }
 }
 
 impl Language {
@@ -59,16 +88,41 @@ impl Language {
             Self::Rust => "rust",
             Self::Go => "go",
             Self::Python => "python",
+            Self::Ts => "ts",
+            Self::C => "c",
         }
+    }
+}
+
+/// The backend that a project begins with: one that CI builds and judges.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Sample {
+    language: Language,
+    kind: Kind,
+}
+
+impl Sample {
+    /// # Errors
+    /// When nothing is there to begin with, and what to do instead.
+    fn of(language: Language, kind: Kind) -> Result<Self> {
+        if language != Language::Rust && kind != Kind::Controller {
+            let (language, kind) = (language.word(), kind.word());
+            bail!(
+                "there is no project of the kind {kind} in {language}: begin with --lang rust --kind {kind}, or with \
+                 --lang {language}, and then export `drivebay:backend/node` in wit/world.wit and include \
+                 `drivebay:host/imports-node` there, as wit/deps/README.md says"
+            );
+        }
+        Ok(Self { language, kind })
     }
 }
 
 /// Makes the project; tells what to do next.
 ///
 /// # Errors
-/// When a name cannot be one, or the directory has something in it.
+/// When a name cannot be one, no such project is known, or the directory has something in it.
 pub fn run(args: &Args) -> Result<String> {
-    let Args { name, lang, driver, dir } = args;
+    let Args { name, lang, kind, driver, dir } = args;
     names::project(name)?;
     let driver = driver.clone().unwrap_or_else(|| format!("{name}.example.com"));
     names::driver(&driver)?;
@@ -82,7 +136,7 @@ pub fn run(args: &Args) -> Result<String> {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
         Err(error) => return Err(error).with_context(|| directory.display().to_string()),
     }
-    let files = sources::files(*lang, name, &driver)?;
+    let files = sources::files(Sample::of(*lang, *kind)?, name, &driver)?;
     place::write(&directory, &files)?;
     let place = directory.display();
     Ok(format!(

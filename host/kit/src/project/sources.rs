@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, Result, ensure};
 
-use super::{Language, sdk};
+use super::{Kind, Language, Sample, sdk};
 use crate::{contract, embedded};
 
 /// The word in samples that projects have nothing to do with: a file, or a line with the block that it begins.
@@ -18,14 +18,17 @@ const LEFT_OUT: &str = "misbehave";
 ///
 /// # Errors
 /// When a sample is not as this code knows it, which its tests see first.
-pub(super) fn files(language: Language, name: &str, driver: &str) -> Result<BTreeMap<PathBuf, String>> {
-    let mut files = sample(language, name, driver)?;
-    for (path, text) in templates(language, name)? {
-        files.insert(path, text);
+pub(super) fn files(sample: Sample, name: &str, driver: &str) -> Result<BTreeMap<PathBuf, String>> {
+    let language = sample.language;
+    let mut files = made(sample, name, driver)?;
+    files.extend(templates(language.word(), name)?);
+    if sample.kind != Kind::Controller {
+        // What they say of a controller, these say of the other kinds.
+        files.extend(templates(&folder(sample), name)?);
     }
     let (folder, contract) = match language {
         Language::Rust => ("wit", contract::nested()),
-        Language::Go | Language::Python => ("wit/deps", contract::flat()),
+        Language::Go | Language::Python | Language::Ts | Language::C => ("wit/deps", contract::flat()),
     };
     files.extend(contract.into_iter().map(|(path, text)| (PathBuf::from(folder).join(path), text)));
     if language == Language::Rust {
@@ -37,27 +40,38 @@ pub(super) fn files(language: Language, name: &str, driver: &str) -> Result<BTre
     Ok(files)
 }
 
+/// Where the sample is among the program's files, and what its templates are called.
+fn folder(sample: Sample) -> String {
+    format!("{}-{}", sample.language.word(), sample.kind.word())
+}
+
 /// What stands in a sample, and what a project has there.
-fn replacements(language: Language, name: &str, driver: &str) -> Vec<(String, String)> {
-    let word = language.word();
-    let mut all = vec![(format!("minimal-{word}.drivebay.dev"), driver.to_owned())];
-    match language {
-        Language::Rust => all.push(("Minimal".to_owned(), "Backend".to_owned())),
-        Language::Go => all.push(("minimal-go".to_owned(), name.to_owned())),
-        Language::Python => {}
+fn replacements(sample: Sample, name: &str, driver: &str) -> Vec<(String, String)> {
+    let word = sample.language.word();
+    let named = match sample.kind {
+        Kind::Controller => format!("minimal-{word}"),
+        Kind::Node => "first".to_owned(),
+        Kind::Both => "nfs".to_owned(),
+    };
+    let mut all = vec![(format!("{named}.drivebay.dev"), driver.to_owned())];
+    match (sample.language, sample.kind) {
+        (Language::Rust, Kind::Controller) => all.push(("Minimal".to_owned(), "Backend".to_owned())),
+        (Language::Rust, Kind::Node) => all.push(("First".to_owned(), "Backend".to_owned())),
+        (Language::Go | Language::Ts | Language::C, _) => all.push((named, name.to_owned())),
+        // An NFS driver may call itself one.
+        (Language::Rust, Kind::Both) | (Language::Python, _) => {}
     }
-    if language != Language::Rust {
+    if sample.language != Language::Rust {
         all.push(("package minimal:backend;".to_owned(), format!("package {name}:backend;")));
-        all.push(("world minimal {".to_owned(), "world backend {".to_owned()));
     }
     all
 }
 
-fn sample(language: Language, name: &str, driver: &str) -> Result<BTreeMap<PathBuf, String>> {
-    let replacements = replacements(language, name, driver);
+fn made(sample: Sample, name: &str, driver: &str) -> Result<BTreeMap<PathBuf, String>> {
+    let replacements = replacements(sample, name, driver);
     let mut found = vec![false; replacements.len()];
     let mut files = BTreeMap::new();
-    for (path, text) in embedded::below(&format!("{}-controller", language.word())) {
+    for (path, text) in embedded::below(&folder(sample)) {
         if path.contains(LEFT_OUT) || path == "Cargo.toml" {
             continue;
         }
@@ -94,11 +108,11 @@ fn without(text: &str, word: &str) -> String {
     kept
 }
 
-fn templates(language: Language, name: &str) -> Result<BTreeMap<PathBuf, String>> {
+fn templates(folder: &str, name: &str) -> Result<BTreeMap<PathBuf, String>> {
     let channel = embedded::file("pins/rust-toolchain.toml").and_then(channel).context("no compiler is pinned")?;
     let words = [("{{name}}", name.to_owned()), ("{{crate}}", name.replace('-', "_")), ("{{channel}}", channel)];
     let templates = embedded::below("templates").filter_map(|(path, text)| {
-        let path = match path.strip_prefix(language.word())?.strip_prefix('/')? {
+        let path = match path.strip_prefix(folder)?.strip_prefix('/')? {
             "gitignore" => PathBuf::from(".gitignore"),
             "ci.yml" => PathBuf::from(".github/workflows/ci.yml"),
             path => PathBuf::from(path),
