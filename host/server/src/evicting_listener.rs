@@ -136,11 +136,14 @@ mod tests {
     use axum::Router;
     use axum::routing::get;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::time::timeout;
     use tokio_util::task::TaskTracker;
 
     use super::*;
 
     const LONG: Duration = Duration::from_hours(1);
+    /// A listener that shuts clients out leaves them waiting for ever.
+    const PATIENCE: Duration = Duration::from_secs(20);
 
     async fn page(most: usize, idle: Duration) -> SocketAddr {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -156,13 +159,13 @@ mod tests {
         let mut answer = String::new();
         let request = b"GET /metrics HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n";
         if stream.write_all(request).await.is_ok() {
-            let _ = stream.read_to_string(&mut answer).await;
+            let _ = timeout(PATIENCE, stream.read_to_string(&mut answer)).await;
         }
         answer
     }
 
     async fn is_closed(stream: &mut TcpStream) -> bool {
-        matches!(stream.read(&mut [0]).await, Ok(0) | Err(_))
+        matches!(timeout(PATIENCE, stream.read(&mut [0])).await, Ok(Ok(0) | Err(_)))
     }
 
     #[tokio::test]
