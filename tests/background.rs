@@ -59,6 +59,19 @@ async fn many_changes_are_asked_about_now_and_then() {
 }
 
 #[tokio::test]
+async fn a_backend_that_is_to_be_asked_at_once_for_ever_is_asked_now_and_then() {
+    const TIMES: usize = 10;
+    let host = TestHost::tester().await;
+    host.instruct("list-due", "host", "flood 1 then bad now").await;
+    host.log.wait("context=\"flood\"", 1).await;
+    let (begin, before) = (Instant::now(), host.log.with("context=\"flood\"").len());
+    host.log.wait("context=\"flood\"", before + TIMES).await;
+    let (asked, took) = (host.log.with("context=\"flood\"").len() - before, begin.elapsed());
+    let most = took.as_millis() / 100 + 2;
+    assert!(asked as u128 <= most, "asked {asked} times in {took:?}");
+}
+
+#[tokio::test]
 async fn work_waits_for_its_time() {
     let host = TestHost::tester().await;
     let due = SystemTime::now() + Duration::from_millis(1_500);

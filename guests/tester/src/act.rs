@@ -40,9 +40,9 @@ pub(crate) fn enter(operation: &str, object: &str, secrets: &StringMap) -> Resul
 }
 
 /// As `enter`, for calls that the host makes by itself and often.
-pub(crate) fn quietly(operation: &str, object: &str) -> Result<()> {
+pub(crate) fn quietly(operation: &str, object: &str) -> Result<Flaw> {
     used();
-    asked(operation, object).map(drop)
+    asked(operation, object)
 }
 
 /// As `quietly`, for what the host asks before another call, which is the same use of the instance.

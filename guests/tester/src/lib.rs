@@ -86,7 +86,7 @@ impl SelfTest for Tester {
         if stamp::is("self") {
             return Err(Error::internal("the stamp asks for it"));
         }
-        act::quietly("self-test", "host")
+        act::quietly("self-test", "host").map(drop)
     }
 }
 

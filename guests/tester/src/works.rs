@@ -24,7 +24,10 @@ impl Recovery for Tester {
 
 impl Background for Tester {
     fn list_due(_: Instant) -> Result<DueWorks> {
-        act::quietly("list-due", "host")?;
+        let flaw = act::quietly("list-due", "host")?;
+        if flaw == "now" {
+            return Ok(DueWorks { works: Vec::new(), next: Some(Instant::now()) });
+        }
         if text("paused")?.is_some() {
             return Ok(DueWorks { works: Vec::new(), next: None });
         }

@@ -31,8 +31,9 @@ use drivebay_sandbox::lane::Movable;
 
 /// The longest pause after a `list-due` that faulted.
 const LONGEST_QUIET: Duration = Duration::from_mins(5);
-/// How long changes are not asked about after the backend was asked: a client that makes a thousand volumes has it asked
-/// ten times a second, and not a thousand times. What changes when nothing has for a while is asked about at once.
+/// How long the backend is not asked again after it was asked: a client that makes a thousand volumes has it asked ten times a
+/// second, and not a thousand times, and so has a backend that wants to be asked now, for ever. What changes when nothing
+/// has for a while is asked about at once.
 const CALM: Duration = Duration::from_millis(100);
 
 /// What the backend named, with what is to be locked for it.
@@ -61,7 +62,7 @@ pub(super) async fn run(backend: Arc<Backend>) {
             let (named, next) = answer.unwrap_or_default();
             schedule.learn(named.iter().map(|d| d.work.clone()).collect());
             due = named.into_iter().map(|due| (due.work.id, due.locks)).collect();
-            let soonest = quiet_until.max(clock.now() + 1);
+            let soonest = quiet_until.max(calm_until);
             ask_at = next.unwrap_or(u64::MAX).clamp(soonest, soonest.max(clock.now() + millis(ASK_EVERY)));
         }
         for work in schedule.start(clock.now(), backend.config().background.budget) {
