@@ -118,7 +118,8 @@ pub(crate) fn names(count: u64) -> Result<()> {
     for n in 0..count {
         std::fs::File::create(format!("/data/many/{n}")).map_err(failed)?;
     }
-    for_a_while(|| std::fs::read_dir("/data/many").map_err(failed).map(|names| names.for_each(drop)))
+    for_a_while(|| std::fs::read_dir("/data/many").map_err(failed).map(|names| names.for_each(drop)));
+    Ok(())
 }
 
 /// Lists a directory so many times at once.

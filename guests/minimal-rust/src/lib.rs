@@ -36,7 +36,7 @@ impl Volumes for Minimal {
         }
         let bytes = CapacityRange::choose(request.capacity_range, DEFAULT_BYTES, 1)?;
         let told = Volume { volume_context: context(&request.parameters), ..Volume::new("", bytes) };
-        let (record, volume) = records::find_or_create(&request.name, &request.parameters, told)?;
+        let (record, volume) = records::find_or_create(&request.name, &request.parameters, &told)?;
         let fits = request.capacity_range.is_none_or(|range| range.contains(record.capacity_bytes));
         if !fits || record.parameters != records::fingerprint(&request.parameters) {
             let words = "a volume of this name has another size or other parameters";

@@ -28,7 +28,7 @@ pub(crate) fn fingerprint(parameters: &StringMap) -> String {
 impl Answer for Record {}
 
 /// The volume of this name, new if there is none, and what the client is told of it.
-pub(crate) fn find_or_create(name: &str, parameters: &StringMap, told: Volume) -> Result<(Record, Volume)> {
+pub(crate) fn find_or_create(name: &str, parameters: &StringMap, told: &Volume) -> Result<(Record, Volume)> {
     let key = by_name(name);
     state::transact(|| {
         let tell = |record: Record| {

@@ -58,10 +58,7 @@ fn before(name: &str, bytes: u64) -> Result<()> {
         return Err(Error::internal("this name has failed before"));
     }
     if makes(Mistake::StumblesOnLeftover) {
-        #[allow(clippy::panic, reason = "the mistake")]
-        if state::get(&intent)?.is_some() {
-            panic!("an intent is left over");
-        }
+        assert!(state::get(&intent)?.is_none(), "an intent is left over");
         Commit::new().put(&intent, "1").run()?;
     }
     if makes(Mistake::IntentLeft) {

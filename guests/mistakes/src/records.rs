@@ -93,7 +93,7 @@ pub(crate) fn id_for(name: &str) -> Result<String> {
     }
     if makes(Mistake::IdFreed) {
         let all = Record::all()?;
-        let free = (1..).find(|number| all.iter().all(|record| record.id != format!("vol-{number}")));
+        let free = (1..u64::MAX).find(|number| all.iter().all(|record| record.id != format!("vol-{number}")));
         return Ok(format!("vol-{}", free.unwrap_or_default()));
     }
     Ok(format!("vol-{}", new_id()?))

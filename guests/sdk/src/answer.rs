@@ -124,9 +124,9 @@ impl Answer for VolumeGroup {
     }
 }
 
-impl<A: Answer> Answer for Vec<A> {
+impl<T: Answer> Answer for Vec<T> {
     fn check(&self) -> Result<()> {
-        self.iter().try_for_each(A::check)
+        self.iter().try_for_each(T::check)
     }
 }
 
