@@ -26,6 +26,7 @@ settings = { url = \"https://127.0.0.1:8443\" }"
 serve
 step "an array with a target of two portals; the host serves"
 
+passphrase=correct-horse-battery-1
 login='"secrets": { "user": "demo", "password": "demo-password" }'
 capability='{ "mount": { "fs_type": "ext4" }, "access_mode": { "mode": "SINGLE_NODE_WRITER" } }'
 field() { { grep -o "\"$1\": *\"[^\"]*\"" "$answer" || fail "the answer has no $1"; } | head -1 | cut -d'"' -f4; }
@@ -35,16 +36,17 @@ create() {
     \"volume_capabilities\": [$capability] ${2:-} }"
   field volumeId
 }
-# Attaches, stages and publishes at a name. Arguments: volume, name.
+# Attaches, stages and publishes at a name. Arguments: volume, name, whether it is encrypted.
 use() {
-  local context
+  local context own="\"volume_context\": { \"encrypted\": \"${3:-false}\" }"
   does Controller/ControllerPublishVolume "{ \"volume_id\": \"$1\", \"node_id\": \"worker-1\", $login, \"volume_capability\": $capability }"
   context=$(sed -n '/"publishContext"/,/}/p' "$answer" | tr -d '\n' | sed 's/.*"publishContext": *//; s/}.*/}/')
   mkdir -p "/pods/$2/staged"
   does Node/NodeStageVolume "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$2/staged\", \"volume_capability\": $capability,
-    \"secrets\": { \"chap-user\": \"alice\", \"chap-secret\": \"$secret\" }, \"publish_context\": $context }"
+    \"secrets\": { \"chap-user\": \"alice\", \"chap-secret\": \"$secret\", \"passphrase\": \"$passphrase\" },
+    \"publish_context\": $context, $own }"
   does Node/NodePublishVolume "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$2/staged\",
-    \"target_path\": \"/pods/$2/mount\", \"volume_capability\": $capability, \"publish_context\": $context }"
+    \"target_path\": \"/pods/$2/mount\", \"volume_capability\": $capability, \"publish_context\": $context, $own }"
 }
 unuse() {
   does Node/NodeUnpublishVolume "{ \"volume_id\": \"$1\", \"target_path\": \"/pods/$2/mount\" }"
@@ -89,6 +91,22 @@ does Node/NodeExpandVolume "{ \"volume_id\": \"$one\", \"volume_path\": \"/pods/
 [[ $(sum one) = "$second" ]] || fail "other bytes are read"
 step "grown while a workload uses it"
 
+# Over both paths: the mapping stands on the multipath device, and is closed before it.
+encrypted=', "parameters": { "encrypted": "true" }'
+sealed=$(create sealed "$encrypted")
+grep -q '"encrypted": *"true"' "$answer" || fail "the volume's context does not say that it is encrypted"
+refuses 'and so is every copy' Controller/CreateVolume "{ \"name\": \"open\", $login, \"volume_capabilities\": [$capability],
+  \"volume_content_source\": { \"volume\": { \"volume_id\": \"$sealed\" } } }"
+use "$sealed" sealed true
+grep -qs CRYPT-LUKS2 /sys/block/dm-*/dm/uuid || fail "it is not encrypted"
+(yes plain-text-of-a-workload || true) | head -c 4M >/pods/sealed/mount/file
+sync -f /pods/sealed/mount
+! grep -rqa plain-text-of-a-workload /root/array || fail "the array has the plain text"
+unuse "$sealed" sealed
+! grep -qs CRYPT- /sys/block/dm-*/dm/uuid || fail "a mapping is left"
+does Controller/DeleteVolume "{ \"volume_id\": \"$sealed\", $login }"
+step "an encrypted volume over both paths: no plain text on the array"
+
 for pair in "$clone clone" "$restored restored" "$one one"; do unuse $pair; done
 nothing_left "unstaged"
 for volume in "$clone" "$restored"; do does Controller/DeleteVolume "{ \"volume_id\": \"$volume\", $login }"; done
@@ -109,5 +127,5 @@ sed -e '/^  "Node/d' -e 's/^access = .*/access = "mount"/' -e "s/^deadline = .*/
   -e "s/^all = { /&chap-user = \"alice\", chap-secret = \"$secret\", /" "$here/../../guests/array/conform.toml" |
   conform --addons "unix://$addons"
 nothing_left "conform"
-! grep -q -e "$secret" -e demo-password "$log" /run/array.log || fail "a log holds a secret"
+! grep -q -e "$secret" -e demo-password -e "$passphrase" "$log" /run/array.log || fail "a log holds a secret"
 finish

@@ -40,7 +40,7 @@ node_record() {
 }
 login() { record "$1" iscsiadm --mode node --targetname "$2" --portal "$3" --login; }
 
-for program in 'iscsiadm --version' 'multipath -h' 'e2fsck -V' 'umount --version'; do
+for program in 'iscsiadm --version' 'multipath -h' 'e2fsck -V' 'umount --version' 'cryptsetup --version' 'dmsetup version'; do
   $program 2>&1 | sed -n 1p
 done
 login "no record" "$target" 10.0.0.1:3260
@@ -113,3 +113,56 @@ printf '0 8 error\n8 %d linear /dev/loop1 8\n' $((sectors - 8)) | dmsetup create
 record "unreadable" e2fsck -p /dev/mapper/unreadable
 record "empty, to blkid" blkid -p /dev/loop2
 record "unreadable, to blkid" blkid -p /dev/mapper/unreadable
+
+# LUKS2. The second argument is what it reads as its passphrase.
+told() {
+  local case=$1 passphrase=$2 status=0
+  shift 2
+  printf %s "$passphrase" | "$@" >"$answer" 2>&1 || status=$?
+  printf '\n# %s\n$ %s\n= %d\n' "$case" "$*" "$status"
+  cat "$answer"
+}
+crypt=(cryptsetup --batch-mode --type luks2 --key-file -)
+light=(--pbkdf argon2id --pbkdf-memory 65536 --pbkdf-parallel 4 --pbkdf-force-iterations 4)
+other=battery-staple-2
+told "formatted" "$secret" "${crypt[@]}" "${light[@]}" luksFormat /dev/loop2
+modprobe -r dm-crypt 2>/dev/null || true
+loader=$(cat /proc/sys/kernel/modprobe)
+echo /bin/false >/proc/sys/kernel/modprobe
+told "the kernel has no dm-crypt" "$secret" "${crypt[@]}" --disable-keyring open /dev/loop2 vol
+echo "$loader" >/proc/sys/kernel/modprobe
+told "a wrong passphrase" "$other" "${crypt[@]}" --disable-keyring open /dev/loop2 vol
+told "opened" "$secret" "${crypt[@]}" --disable-keyring --allow-discards open /dev/loop2 vol
+record "opened" dmsetup table vol
+told "open already" "$secret" "${crypt[@]}" --disable-keyring open /dev/loop2 vol
+told "the passphrase opens" "$secret" "${crypt[@]}" --test-passphrase open /dev/loop2
+told "it does not open" "$other" "${crypt[@]}" --test-passphrase open /dev/loop2
+mkfs.ext4 -q /dev/mapper/vol
+mount /dev/mapper/vol /run/used
+record "a mapping in use" cryptsetup close vol
+umount /run/used
+truncate -s 128M /root/disk2
+losetup -c /dev/loop2
+record "resized" cryptsetup --batch-mode resize vol
+[[ -e /dev/fd ]] || ln -s /proc/self/fd /dev/fd
+exec 7< <(printf %s "$other")
+told "changed" "$secret" "${crypt[@]}" "${light[@]}" luksChangeKey /dev/loop2 /proc/self/fd/7
+exec 7<&-
+record "closed" cryptsetup close vol
+record "not open" cryptsetup close vol
+told "the key in a keyring" "$other" "${crypt[@]}" open /dev/loop2 vol
+record "the key in a keyring" dmsetup table vol
+cryptsetup close vol
+told "unreadable" "$secret" "${crypt[@]}" --disable-keyring open /dev/mapper/unreadable vol
+(ulimit -v 60000 && told "a slot that wants more memory" "$other" "${crypt[@]}" --test-passphrase open /dev/loop2)
+told "the last slot erased" "$other" "${crypt[@]}" luksRemoveKey /dev/loop2
+told "no key slot" "$other" "${crypt[@]}" --test-passphrase open /dev/loop2
+wipefs -qa /dev/loop2
+told "no header" "$other" "${crypt[@]}" --disable-keyring open /dev/loop2 vol
+for cipher in null serpent-xts-plain64; do
+  wipefs -qa /dev/loop2
+  told "formatted with $cipher" "$secret" "${crypt[@]}" --cipher "$cipher" --pbkdf pbkdf2 --pbkdf-force-iterations 1000 luksFormat /dev/loop2
+  told "opened with $cipher" "$secret" "${crypt[@]}" --disable-keyring open /dev/loop2 vol
+  record "a mapping with $cipher" dmsetup table vol
+  cryptsetup close vol
+done

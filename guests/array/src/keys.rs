@@ -1,8 +1,10 @@
-//! Rotating the key of a volume.
+//! Rotating the key of a volume: the array's own, by which it stores the blocks, or the passphrase of a volume that nodes encrypt.
+//! The secret says which is meant: only the second has a passphrase.
 //!
 //! Each rotation has a name of its own, so one whose answer was lost is found again and not done twice.
 
 use drivebay_sdk::Result;
+use drivebay_sdk::encryption::{is_passphrase_change, rotate_passphrase};
 use drivebay_sdk::key_rotation::RotateKeyRequest;
 use serde::Serialize;
 
@@ -20,6 +22,9 @@ struct Rotation<'a> {
 impl Backend {
     /// `key-rotation.rotate-key`.
     pub(crate) fn rotate_key(&self, request: &RotateKeyRequest) -> Result<()> {
+        if is_passphrase_change(request) {
+            return rotate_passphrase(request);
+        }
         let array = self.changing(&request.secrets)?;
         crate::volume::check_attributes(&request.parameters)?;
         let name = hex(&random()?);

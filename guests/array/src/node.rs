@@ -1,8 +1,10 @@
 //! Volumes on nodes: disks that are connected by iSCSI, in the words that attaching returned.
 //!
-//! Nothing is asked of the array here: a node needs no way to its interface, and no login but that of its initiator.
+//! Nothing is asked of the array here: a node needs no way to its interface, and no login but that of its initiator. Whether a
+//! volume is encrypted says its own context, which the client keeps: it is no matter of what the array says at attaching.
 
 use drivebay_sdk::disks::{self, Disk};
+use drivebay_sdk::encryption::Encryption;
 use drivebay_sdk::node::{PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::node_expansion::ExpandVolumeRequest;
 use drivebay_sdk::node_staging::{StageVolumeRequest, UnstageVolumeRequest};
@@ -32,6 +34,7 @@ fn disk_of(request: &StageVolumeRequest) -> Result<Disk> {
         target: attach::iscsi(need(PORTALS)?.split(','), need(IQN)?, lun).prove(&request.secrets),
         identity: need(IDENTITY)?.to_owned(),
         is_new: find(context, NEW) == Some("true"),
+        encryption: Encryption::find(&request.volume_context, &request.secrets)?,
     })
 }
 

@@ -37,4 +37,4 @@ impl Identity for Iscsi {
     }
 }
 
-drivebay_sdk::export!(Iscsi: identity, node, node_staging, node_expansion, node_stats, node_health);
+drivebay_sdk::export!(Iscsi: identity, node, node_staging, node_expansion, node_stats, node_health, key_rotation);

@@ -1,13 +1,15 @@
 //! Volumes from the node's side: the context says which disk one is, and the SDK does the rest.
 
 use drivebay_sdk::disks;
+use drivebay_sdk::encryption::rotate_passphrase;
+use drivebay_sdk::key_rotation::RotateKeyRequest;
 use drivebay_sdk::node::{PublishVolumeRequest, UnpublishVolumeRequest};
 use drivebay_sdk::node_expansion::ExpandVolumeRequest;
 use drivebay_sdk::node_health::{GetStorageHealthRequest, GetVolumeHealthRequest, StorageHealth};
 use drivebay_sdk::node_staging::{StageVolumeRequest, UnstageVolumeRequest};
 use drivebay_sdk::node_stats::{GetVolumeStatsRequest, VolumeStats};
 use drivebay_sdk::types::VolumeHealth;
-use drivebay_sdk::{Node, NodeExpansion, NodeHealth, NodeStaging, NodeStats, Result};
+use drivebay_sdk::{KeyRotation, Node, NodeExpansion, NodeHealth, NodeStaging, NodeStats, Result};
 
 use crate::Iscsi;
 use crate::volume::disk;
@@ -52,5 +54,11 @@ impl NodeHealth for Iscsi {
     /// Each volume tells for itself how its paths are.
     fn get_storage_health(_: GetStorageHealthRequest) -> Result<Vec<StorageHealth>> {
         Ok(Vec::new())
+    }
+}
+
+impl KeyRotation for Iscsi {
+    fn rotate_key(request: RotateKeyRequest) -> Result<()> {
+        rotate_passphrase(&request)
     }
 }

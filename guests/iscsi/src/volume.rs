@@ -1,6 +1,7 @@
 //! What the context of a volume says of its disk. Pure.
 
 use drivebay_sdk::disks::Disk;
+use drivebay_sdk::encryption::Encryption;
 use drivebay_sdk::parameters::find;
 use drivebay_sdk::types::StringMap;
 use drivebay_sdk::{Error, Result, attach};
@@ -18,6 +19,7 @@ pub(crate) fn disk(context: &StringMap, secrets: &StringMap) -> Result<Disk> {
         target: attach::iscsi(portals, need("iqn")?, lun).prove(secrets),
         identity: need("identity")?.to_owned(),
         is_new: find(context, "new") == Some("true"),
+        encryption: Encryption::find(context, secrets)?,
     })
 }
 
@@ -44,6 +46,15 @@ mod tests {
         }
         let new = [&WHOLE[..], &[("new", "true")]].concat();
         assert!(disk(&map(&new), &Vec::new()).unwrap().is_new);
+    }
+
+    #[test]
+    fn an_encrypted_disk_is_never_used_without_its_passphrase() {
+        let encrypted = map(&[&WHOLE[..], &[("encrypted", "true")]].concat());
+        assert!(disk(&encrypted, &Vec::new()).is_err());
+        assert!(disk(&encrypted, &map(&[("passphrase", "p")])).unwrap().encryption.is_some());
+        let unclear = map(&[&WHOLE[..], &[("encrypted", "1")]].concat());
+        assert!(disk(&unclear, &map(&[("passphrase", "p")])).is_err());
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The node's side of volumes that are disks over a network: connected, formatted where new, mounted, shown, grown,
+//! The node's side of volumes that are disks over a network: connected, encrypted and formatted where new, mounted, shown, grown,
 //! measured, taken down.
 //!
 //! A vendor says where a volume's disk is ([`Disk`]) and hands the requests on. Owns the order of these steps and what a
@@ -15,7 +15,7 @@
 //!     fn stage_volume(request: StageVolumeRequest) -> Result<()> {
 //!         let target = attach::iscsi(["10.20.0.5:3260"], "iqn.2026-11.example:array", 7).prove(&request.secrets);
 //!         let identity = "naa.6001405d1eba00000000000000000007".to_owned();
-//!         disks::stage(&request, Disk { target, identity, is_new: true })
+//!         disks::stage(&request, Disk { target, identity, is_new: true, encryption: None })
 //!     }
 //!
 //!     fn unstage_volume(request: UnstageVolumeRequest) -> Result<()> {
@@ -25,6 +25,7 @@
 //! ```
 
 use crate::attach::{self, IscsiTarget};
+use crate::encryption::Encryption;
 use crate::mounts::{self, Access, ErrorCode, MountRequest};
 use crate::node::{PublishVolumeRequest, UnpublishVolumeRequest};
 use crate::node_expansion::ExpandVolumeRequest;
@@ -46,13 +47,18 @@ pub struct Disk {
     pub identity: String,
     /// Nobody has written to it yet, so a file system may be made. Never true of a copy.
     pub is_new: bool,
+    /// What it is encrypted by; none: it is used as it is.
+    pub encryption: Option<Encryption>,
 }
 
-/// `node-staging.stage-volume`: connects the disk, and mounts it unless the workload gets it raw.
+/// `node-staging.stage-volume`: connects the disk, unlocks it, and mounts it unless the workload gets it raw.
 pub fn stage(request: &StageVolumeRequest, disk: Disk) -> Result<()> {
     let (volume, capability) = (&request.volume_id, &request.volume_capability);
     let access = capability.access();
     disk.target.connect(volume, disk.identity, access)?;
+    if let Some(encryption) = &disk.encryption {
+        encryption.unlock(volume, disk.is_new && access == Access::ReadWrite)?;
+    }
     let Some(mount) = capability.mount() else { return Ok(()) };
     let file_system = file_system(mount);
     if disk.is_new && access == Access::ReadWrite {

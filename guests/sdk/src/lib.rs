@@ -62,6 +62,7 @@ mod interfaces;
 mod words;
 
 pub mod disks;
+pub mod encryption;
 pub mod listing;
 pub mod names;
 pub mod parameters;

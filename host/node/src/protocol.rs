@@ -230,6 +230,12 @@ pub enum Operation {
     Connect { volume: String, target: Target, identity: String, access: Access },
     /// Takes it away.
     Disconnect { volume: String },
+    /// Makes the volume's connected, empty disk an encrypted one, and unlocks it.
+    Encrypt { volume: String, passphrase: Secret },
+    /// Unlocks the volume's connected, encrypted disk.
+    Unlock { volume: String, passphrase: Secret },
+    /// Exchanges a passphrase of the volume's connected, encrypted disk.
+    ChangePassphrase { volume: String, old: Secret, new: Secret },
     /// Makes a file system on the volume's connected, empty device.
     MakeFileSystem { volume: String, file_system: String },
     /// Answers [`Answer::Health`].

@@ -2,6 +2,8 @@
 //!
 //! Unknown fields are passed over, because arrays get new ones with every release.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// A refusal.
@@ -35,6 +37,9 @@ pub(crate) struct VolumeWish {
     pub(crate) source: Option<Source>,
     pub(crate) iops_limit: Option<u64>,
     pub(crate) group: Option<String>,
+    /// The client's own notes.
+    #[serde(default)]
+    pub(crate) labels: BTreeMap<String, String>,
 }
 
 /// What is to be changed of a volume.

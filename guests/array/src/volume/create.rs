@@ -40,7 +40,11 @@ impl Array<'_> {
     }
 
     fn create_new(&self, wish: &Wish) -> Answer<Volume> {
-        let wanted = wish.sized(self.size_of(wish.source.as_ref())?)?;
+        let source = wish.source.as_ref().map(|source| self.look_at(source)).transpose()?;
+        if let Some(is_encrypted) = source.and_then(|(_, is_encrypted)| is_encrypted) {
+            wish.check_source(is_encrypted)?;
+        }
+        let wanted = wish.sized(source.map(|(bytes, _)| bytes))?;
         let named = || self.named::<Volume>("volumes", &wish.name);
         match self.settle(|array| array.send("POST", "/v1/volumes", Some(&wanted)), named) {
             // Somebody else had the name a moment ago: what it is, decides.
@@ -49,11 +53,18 @@ impl Array<'_> {
         }
     }
 
-    fn size_of(&self, source: Option<&Source>) -> Answer<Option<u64>> {
+    /// The size of a source, and whether it is encrypted; none: its volume is gone, and the disk itself will tell.
+    fn look_at(&self, source: &Source) -> Answer<(u64, Option<bool>)> {
         Ok(match source {
-            None => None,
-            Some(Source::Volume(id)) => Some(self.volume(id)?.bytes),
-            Some(Source::Snapshot(id)) => Some(self.find_snapshot(id)?.ok_or_else(|| no_snapshot(id))?.bytes),
+            Source::Volume(id) => {
+                let volume = self.volume(id)?;
+                (volume.bytes, Some(volume.is_encrypted()))
+            }
+            Source::Snapshot(id) => {
+                let snapshot = self.find_snapshot(id)?.ok_or_else(|| no_snapshot(id))?;
+                let volume = self.find_volume(&snapshot.volume)?;
+                (snapshot.bytes, volume.map(|volume| volume.is_encrypted()))
+            }
         })
     }
 }

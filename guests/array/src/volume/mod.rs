@@ -12,6 +12,7 @@ mod wish;
 pub(crate) use wish::{check_attributes, without_client_keys};
 
 use drivebay_sdk::Result;
+use drivebay_sdk::encryption::PARAMETER;
 use drivebay_sdk::types::{StringMap, Volume as Told, VolumeCapability, VolumeContentSource};
 use drivebay_sdk::volumes::{DeleteVolumeRequest, ValidateVolumeCapabilitiesRequest, Verdict};
 
@@ -30,8 +31,15 @@ pub(crate) fn path_of(id: &str) -> String {
 }
 
 impl Volume {
+    /// Whether nodes encrypt what they write to it. The array only notes it.
+    pub(crate) fn is_encrypted(&self) -> bool {
+        self.wish.labels.get(PARAMETER).is_some_and(|word| word == "true")
+    }
+
     fn context(&self) -> StringMap {
-        vec![("data".to_owned(), format!("{}/data", path_of(&self.id)))]
+        let encrypted = self.is_encrypted().then(|| (PARAMETER.to_owned(), "true".to_owned()));
+        let data = ("data".to_owned(), format!("{}/data", path_of(&self.id)));
+        [data].into_iter().chain(encrypted).collect()
     }
 
     /// As clients know it.

@@ -2,6 +2,9 @@
 //!
 //! Pure: reads parameters and sizes, and compares with what was asked for before.
 
+use std::collections::BTreeMap;
+
+use drivebay_sdk::encryption::{Encryption, PARAMETER};
 use drivebay_sdk::parameters::Parameters;
 use drivebay_sdk::types::{CapacityRange, StringMap, VolumeCapability, VolumeContentSource};
 use drivebay_sdk::volumes::CreateVolumeRequest;
@@ -55,6 +58,8 @@ pub(crate) struct Wish {
     pub(crate) name: String,
     pub(crate) range: Option<CapacityRange>,
     pub(crate) source: Option<Source>,
+    /// Whether nodes encrypt what they write to it.
+    pub(crate) encrypted: bool,
     group: Option<String>,
     mutable: Mutable,
 }
@@ -68,6 +73,7 @@ impl Wish {
         let given = without_client_keys(&request.parameters);
         let mut parameters = Parameters::new(&given);
         let group = parameters.take("group").map(str::to_owned);
+        let encrypted = Encryption::is_wanted(parameters.take(PARAMETER))?;
         let fixed = Mutable::take(&mut parameters)?;
         parameters.finish()?;
         let mut parameters = Parameters::new(&request.mutable_parameters);
@@ -81,7 +87,7 @@ impl Wish {
             VolumeContentSource::Volume(id) => Source::Volume(id.clone()),
             VolumeContentSource::Snapshot(id) => Source::Snapshot(id.clone()),
         });
-        Ok(Self { name: name_of(&request.name), range: request.capacity_range, source, group, mutable })
+        Ok(Self { name: name_of(&request.name), range: request.capacity_range, source, encrypted, group, mutable })
     }
 
     /// The request to the array, with a source of so many bytes.
@@ -102,7 +108,21 @@ impl Wish {
             source: self.source.clone(),
             iops_limit: self.mutable.iops_limit,
             group: self.group.clone(),
+            labels: self
+                .encrypted
+                .then(|| (PARAMETER.to_owned(), "true".to_owned()))
+                .into_iter()
+                .collect::<BTreeMap<_, _>>(),
         })
+    }
+
+    /// Refuses a source whose bytes are of the other kind: a copy has them as they are.
+    pub(crate) fn check_source(&self, is_encrypted: bool) -> Result<()> {
+        if self.encrypted == is_encrypted {
+            return Ok(());
+        }
+        let source = if is_encrypted { "encrypted" } else { "not encrypted" };
+        Err(Error::invalid_argument(format!("the source is {source}, and so is every copy of it")))
     }
 
     /// Refuses a volume that has the name and was made for another request.
@@ -110,6 +130,8 @@ impl Wish {
         let made = &volume.wish;
         let differs = if made.source != self.source {
             "another source"
+        } else if volume.is_encrypted() != self.encrypted {
+            "another encryption"
         } else if made.group != self.group {
             "another group"
         } else if made.provisioning != self.mutable.provisioning.unwrap_or("thin")
@@ -131,7 +153,8 @@ pub(crate) fn is_possible(parameters: &StringMap, capabilities: &[VolumeCapabili
     let given = without_client_keys(parameters);
     let mut given = Parameters::new(&given);
     given.take("group");
-    let is_known = Mutable::take(&mut given).is_ok() && given.finish().is_ok();
+    let is_encryption = Encryption::is_wanted(given.take(PARAMETER)).is_ok();
+    let is_known = is_encryption && Mutable::take(&mut given).is_ok() && given.finish().is_ok();
     is_known && capabilities.iter().all(|capability| objection(capability).is_none())
 }
 
@@ -140,7 +163,7 @@ pub(crate) fn is_possible(parameters: &StringMap, capabilities: &[VolumeCapabili
 pub(crate) fn check_attributes(parameters: &StringMap) -> Result<()> {
     let given = without_client_keys(parameters);
     let mut given = Parameters::new(&given);
-    for key in ["group", "provisioning", "iops-limit", "data"] {
+    for key in ["group", "provisioning", "iops-limit", "data", PARAMETER] {
         given.take(key);
     }
     given.finish()

@@ -7,7 +7,8 @@ use super::node::Node;
 use super::requests::unexpected;
 use crate::error::NodeError;
 use crate::protocol::{
-    Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, Health, LedgerEntry, Operation, Request, Share, Target, Usage,
+    Access, Answer, BindSource, Caller, FREEZE_HOLD_MS, Health, LedgerEntry, Operation, Request, Secret, Share, Target,
+    Usage,
 };
 
 /// What to mount where, as `mount-request` of the host's WIT types.
@@ -99,6 +100,27 @@ impl Node {
     /// Takes it away.
     pub async fn disconnect(&self, caller: &Caller, volume: &str) -> Result<(), NodeError> {
         self.done(caller, Operation::Disconnect { volume: volume.to_owned() }).await
+    }
+
+    /// Makes the volume's connected, empty disk an encrypted one, and unlocks it.
+    pub async fn encrypt(&self, caller: &Caller, volume: &str, passphrase: Secret) -> Result<(), NodeError> {
+        self.done(caller, Operation::Encrypt { volume: volume.to_owned(), passphrase }).await
+    }
+
+    /// Unlocks the volume's connected, encrypted disk.
+    pub async fn unlock(&self, caller: &Caller, volume: &str, passphrase: Secret) -> Result<(), NodeError> {
+        self.done(caller, Operation::Unlock { volume: volume.to_owned(), passphrase }).await
+    }
+
+    /// Exchanges a passphrase of the volume's connected, encrypted disk.
+    pub async fn change_passphrase(
+        &self,
+        caller: &Caller,
+        volume: &str,
+        old: Secret,
+        new: Secret,
+    ) -> Result<(), NodeError> {
+        self.done(caller, Operation::ChangePassphrase { volume: volume.to_owned(), old, new }).await
     }
 
     /// Makes a file system on the volume's connected, empty device.

@@ -9,7 +9,9 @@ use super::crew::Pace;
 use super::engine::{Engine, Scope};
 use super::ledger::{Entry, Ledger, Record};
 use super::ops::mount::{Source, Wanted};
-use super::ops::{bind, block, connect, device, filesystem, format, freeze, health, mount, renew, undo, usage};
+use super::ops::{
+    bind, block, connect, device, encrypt, filesystem, format, freeze, health, mount, renew, undo, usage,
+};
 use super::recover::{abandon, recover, settle};
 use super::rules;
 use super::turns::{Turn, VolumeKey};
@@ -40,6 +42,9 @@ pub(super) fn turn_of(request: &Request) -> Option<VolumeKey> {
         | Operation::MountShare { volume, .. }
         | Operation::Connect { volume, .. }
         | Operation::Disconnect { volume }
+        | Operation::Encrypt { volume, .. }
+        | Operation::Unlock { volume, .. }
+        | Operation::ChangePassphrase { volume, .. }
         | Operation::MakeFileSystem { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
@@ -115,6 +120,9 @@ pub(super) fn perform(engine: &Arc<Engine>, request: &Request) -> Result<Answer,
         | Operation::MountShare { volume, .. }
         | Operation::Connect { volume, .. }
         | Operation::Disconnect { volume }
+        | Operation::Encrypt { volume, .. }
+        | Operation::Unlock { volume, .. }
+        | Operation::ChangePassphrase { volume, .. }
         | Operation::MakeFileSystem { volume, .. }
         | Operation::Bind { volume, .. }
         | Operation::PublishDevice { volume, .. }
@@ -165,6 +173,9 @@ fn run(scope: &Scope<'_>, operation: &Operation) -> Result<Answer, NodeError> {
             mount::mount(scope, Wanted { source, target, options, access })
         }
         Operation::Connect { target, identity, access, .. } => connect::connect(scope, target, identity, *access),
+        Operation::Encrypt { passphrase, .. } => encrypt::encrypt(scope, passphrase),
+        Operation::Unlock { passphrase, .. } => encrypt::unlock(scope, passphrase),
+        Operation::ChangePassphrase { old, new, .. } => encrypt::change_passphrase(scope, old, new),
         Operation::MakeFileSystem { file_system, .. } => format::make_file_system(scope, file_system),
         Operation::GetHealth { .. } => return health::get_health(scope).map(Answer::Health),
         Operation::Bind { source, target, access, .. } => bind::bind(scope, source, target, *access),

@@ -89,9 +89,24 @@ pub(crate) struct Connected {
     pub(crate) ways: Vec<Way>,
     /// The multipath device's own name (its `dm/uuid`).
     pub(crate) map: Option<String>,
-    /// A file system is being made, on a device that was empty.
+    /// A header or a file system is being made, on a device that was empty: the entry's.
     #[serde(default)]
     pub(crate) formatting: bool,
+    /// That not all could be stored that was written to it was told already.
+    #[serde(default)]
+    pub(crate) unstored: bool,
+    /// What decrypts the disk; none: it is used as it is.
+    #[serde(default)]
+    pub(crate) crypt: Option<Crypt>,
+}
+
+/// The mapping that decrypts a disk. Noted before it is made: without it the volume has no device that may be used.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Crypt {
+    /// What the mapping is called, by nobody else.
+    pub(crate) name: String,
+    /// The disk below it, as below `/dev`.
+    pub(crate) disk: String,
 }
 
 /// A way to a disk.
@@ -121,6 +136,12 @@ pub(crate) struct Shared {
 impl Entry {
     pub(crate) fn is_of(&self, backend: &str, volume: &str) -> bool {
         self.backend == backend && self.volume == volume
+    }
+
+    /// Of a device, what it is without a layer of encryption, as below `/dev`.
+    pub(crate) fn disk(&self) -> &str {
+        let crypt = self.connected.as_ref().and_then(|connected| connected.crypt.as_ref());
+        crypt.map_or(&self.path, |crypt| &crypt.disk)
     }
 
     pub(crate) fn listed(&self) -> LedgerEntry {

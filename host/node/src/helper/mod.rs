@@ -10,16 +10,18 @@
 //!                                  |       |-----> turns, holds, heavy, proofs
 //!                                  |       '-----> permits -> grants
 //!                                  |                            |
+//!                                  |------> crypt (what decrypts a disk) ------------------,
 //!                                  '------> protocols (how a server's storage is reached) -> options
-//!                                               |
+//!                                               |                                          |
 //!                                               '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `ops`, `protocols` and `system` speak to the log through `said`, and know of the ledger what an entry and a file's
+//! `ops`, `protocols`, `crypt` and `system` speak to the log through `said`, and know of the ledger what an entry and a file's
 //! identity are; `engine` and `grants` know of `protocols` what may be granted, and of `system` how paths are opened.
 
 pub(crate) mod book;
 mod crew;
+mod crypt;
 mod dispatch;
 mod engine;
 mod grants;

@@ -39,11 +39,14 @@ const fn makes(operation: &Operation) -> bool {
         | Operation::MountDevice { .. }
         | Operation::MountShare { .. }
         | Operation::Connect { .. }
+        | Operation::Encrypt { .. }
+        | Operation::Unlock { .. }
         | Operation::MakeFileSystem { .. }
         | Operation::Bind { .. }
         | Operation::PublishDevice { .. } => true,
         Operation::DetachImage { .. }
         | Operation::Disconnect { .. }
+        | Operation::ChangePassphrase { .. }
         | Operation::Unmount { .. }
         | Operation::SetAccess { .. }
         | Operation::Grow { .. }

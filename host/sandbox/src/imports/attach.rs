@@ -43,6 +43,21 @@ impl Host for HostState {
         self.node(move |n: Node, c: Caller| async move { n.disconnect(&c, &volume).await }).await
     }
 
+    async fn encrypt(&mut self, volume: String, passphrase: String) -> Answer<()> {
+        let passphrase = Secret::new(passphrase);
+        self.node(move |n: Node, c: Caller| async move { n.encrypt(&c, &volume, passphrase).await }).await
+    }
+
+    async fn unlock(&mut self, volume: String, passphrase: String) -> Answer<()> {
+        let passphrase = Secret::new(passphrase);
+        self.node(move |n: Node, c: Caller| async move { n.unlock(&c, &volume, passphrase).await }).await
+    }
+
+    async fn change_passphrase(&mut self, volume: String, old: String, new: String) -> Answer<()> {
+        let (old, new) = (Secret::new(old), Secret::new(new));
+        self.node(move |n: Node, c: Caller| async move { n.change_passphrase(&c, &volume, old, new).await }).await
+    }
+
     async fn make_file_system(&mut self, volume: String, file_system: String) -> Answer<()> {
         self.node(move |n: Node, c: Caller| async move { n.make_file_system(&c, &volume, &file_system).await }).await
     }

@@ -43,3 +43,14 @@ fn mutable_parameters_win_and_unknown_ones_are_refused() {
         assert_eq!(Wish::read(&request(None, &[wrong])).unwrap_err().code, ErrorCode::InvalidArgument);
     }
 }
+
+#[test]
+fn encryption_is_noted_and_copies_have_that_of_their_source() {
+    let wish = |word| Wish::read(&request(None, &[("encrypted", word)]));
+    let (encrypted, plain) = (wish("true").unwrap(), wish("false").unwrap());
+    assert_eq!(encrypted.sized(None).unwrap().labels.get("encrypted").map(String::as_str), Some("true"));
+    assert!(plain.sized(None).unwrap().labels.is_empty());
+    assert_eq!(wish("yes").unwrap_err().code, ErrorCode::InvalidArgument);
+    assert!(encrypted.check_source(true).is_ok() && plain.check_source(false).is_ok());
+    assert!(encrypted.check_source(false).is_err() && plain.check_source(true).is_err());
+}

@@ -21,7 +21,7 @@ const WORK: [&str; 2] = ["drivebay:host/files@", "drivebay:host/mounts@"];
 /// The import behind which storage is attached.
 const ATTACH: &str = "drivebay:host/attach@";
 /// What is attached by which program, and the packages that have it.
-const CLIENTS: [(Protocol, &str, &str, &str); 3] = [
+const CLIENTS: [(Protocol, &str, &str, &str); 5] = [
     (Protocol::Nfs, "NFS", "mount.nfs", "nfs-common (Debian, Ubuntu) or nfs-utils"),
     (Protocol::Iscsi, "iSCSI", "iscsiadm", "open-iscsi (Debian, Ubuntu) or iscsi-initiator-utils"),
     (
@@ -30,6 +30,8 @@ const CLIENTS: [(Protocol, &str, &str, &str); 3] = [
         "multipathd",
         "multipath-tools (Debian, Ubuntu) or device-mapper-multipath",
     ),
+    (Protocol::Iscsi, "iSCSI and encrypted", "cryptsetup", "cryptsetup-bin (Debian, Ubuntu) or cryptsetup"),
+    (Protocol::Iscsi, "iSCSI and encrypted", "dmsetup", "dmsetup (Debian, Ubuntu) or device-mapper"),
 ];
 
 /// By what storage is attached.

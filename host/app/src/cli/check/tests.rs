@@ -31,12 +31,13 @@ fn programs_that_are_not_installed_are_named_with_what_to_install() {
     install(&["mkfs.xfs", "xfs_db", "xfs_growfs", "btrfstune"]);
     assert_eq!(lacking("drivebay:host/files@0.1.0"), [""; 0]);
     let found = lacking("drivebay:host/attach@0.1.0");
-    assert!(found.len() == 3 && found[0].contains("mount.nfs") && found[0].contains("nfs-common"), "{found:?}");
+    assert!(found.len() == 5 && found[0].contains("mount.nfs") && found[0].contains("nfs-common"), "{found:?}");
     assert!(found[1].contains("iscsiadm") && found[2].contains("multipath-tools"), "{found:?}");
+    assert!(found[3].contains("cryptsetup") && found[4].contains("dmsetup"), "{found:?}");
     let nfs = AttachGrant::Nfs(NfsGrant { servers: Vec::new(), export: "/".to_owned() });
     let found = places::programs(&imports("drivebay:host/attach@0.1.0"), &[nfs], &programs);
     assert!(found.len() == 1 && found[0].contains("mount.nfs"), "{found:?}");
-    install(&["mount.nfs", "iscsiadm", "multipathd"]);
+    install(&["mount.nfs", "iscsiadm", "multipathd", "cryptsetup", "dmsetup"]);
     assert_eq!(lacking("drivebay:host/attach@0.1.0"), [""; 0]);
 }
 

@@ -42,6 +42,8 @@ pub(in crate::helper) fn connect(
         ways,
         map: None,
         formatting: false,
+        unstored: false,
+        crypt: None,
     };
     iscsi::expect_nobody(&connected)?;
     let mut entry = scope.draft(EntryKind::Device, "", "", FileId { device: 0, inode: 0 });
@@ -68,10 +70,11 @@ pub(in crate::helper) fn connect(
 fn connect_again(engine: &Engine, device: &Entry, connected: &Connected, chap: Option<&Chap>) -> Result<(), NodeError> {
     let _turn = turn(engine, &connected.iqn);
     let found = iscsi::bring_up(connected, chap)?;
-    if found.name == device.path {
-        return iscsi::expect_live(connected, &device.path);
+    let disk = device.disk();
+    if found.name == disk {
+        return iscsi::expect_live(connected, disk);
     }
-    let message = format!("{} was the device of volume {}, which is {} by now", device.path, device.volume, found.name);
+    let message = format!("{disk} was the disk of volume {}, which is {} by now", device.volume, found.name);
     Err(NodeError::new(ErrorCode::Failed, message))
 }
 

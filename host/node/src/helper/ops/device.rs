@@ -115,5 +115,6 @@ pub(crate) fn grow(scope: &Scope<'_>) -> Result<u64, NodeError> {
         }
     }
     filesystem::grow(scope, &device)?;
-    blocks::size(&device.path)
+    // What clients know of: a header of encryption is the volume's own affair.
+    blocks::size(device.disk())
 }

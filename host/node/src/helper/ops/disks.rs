@@ -1,15 +1,23 @@
 //! Disks that are connected: whether each is there and still the one that it was, its size, and taking it away.
 //!
-//! Owns which sessions are ours to end. It must not know how a protocol is spoken.
+//! Owns which sessions are ours to end, and the order of the layers: the disk, what decrypts it. It must not know how a
+//! protocol is spoken.
 
+use std::time::Duration;
+
+use super::super::crypt;
 use super::super::engine::Engine;
 use super::super::ledger::{Connected, Entry};
 use super::super::protocols::{beginning, iscsi};
+use super::super::said::say;
+use super::super::system::blocks;
 use super::super::turns::{Turn, VolumeKey};
-use crate::error::NodeError;
+use crate::error::{ErrorCode, NodeError};
 
 /// What no backend can be called, so that a target's turn is no volume's.
 const TARGETS: &str = "/targets";
+/// How long a disk may take to store what is to be written.
+const STORE_LIMIT: Duration = Duration::from_secs(20);
 
 /// The target's turn: a session is shared by all disks of its target, so one request at a time works on a target.
 pub(super) fn turn(engine: &Engine, target: &str) -> Turn {
@@ -18,16 +26,25 @@ pub(super) fn turn(engine: &Engine, target: &str) -> Turn {
 
 /// Whether anything of a connected device is there.
 pub(in crate::helper) fn is_there(connected: &Connected) -> bool {
-    iscsi::is_there(connected)
+    connected.crypt.as_ref().is_some_and(crypt::is_there) || iscsi::is_there(connected)
 }
 
 /// Takes a connected device away, and ends the sessions that are ours and nobody else's entry needs.
 pub(in crate::helper) fn take_down(engine: &Engine, entry: &Entry, connected: &Connected) -> Result<(), NodeError> {
     let _turn = turn(engine, &connected.iqn);
-    if connected.formatting && iscsi::expect_live(connected, &entry.path).is_ok() {
+    // What was being made is wiped where it was being made: what is decrypted, while it is, or the disk itself.
+    let is_decrypted = entry.path != entry.disk();
+    if connected.formatting && is_decrypted && expect_live(entry).is_ok() {
         beginning::wipe(&entry.path)?;
     }
-    iscsi::take_down(connected)?;
+    let store = |device: &str| store(engine, entry, device);
+    if let Some(crypt) = &connected.crypt {
+        crypt::close(crypt, store)?;
+    }
+    if connected.formatting && !is_decrypted && expect_disk(entry).is_ok() {
+        beginning::wipe(&entry.path)?;
+    }
+    iscsi::take_down(connected, store)?;
     for way in connected.ways.iter().filter(|way| way.ours) {
         let needed = engine.read(|ledger| {
             let mut others = ledger.entries().filter(|it| it.id != entry.id).filter_map(|it| it.connected.as_ref());
@@ -40,15 +57,46 @@ pub(in crate::helper) fn take_down(engine: &Engine, entry: &Entry, connected: &C
     Ok(())
 }
 
-/// Refuses work on a device that is not, at this moment, the disk that it was connected as.
-pub(in crate::helper) fn expect_live(device: &Entry) -> Result<(), NodeError> {
-    device.connected.as_ref().map_or(Ok(()), |connected| iscsi::expect_live(connected, &device.path))
+/// Has everything stored that was written to a device. What the kernel could not store it has given up by then, so an error is
+/// told once, and the next call goes on without: a disk that an array has taken away refuses for ever. One that does not
+/// answer may do so again, and nothing is given up.
+fn store(engine: &Engine, entry: &Entry, device: &str) -> Result<(), NodeError> {
+    let (name, mut entry) = (device.to_owned(), entry.clone());
+    let Err(error) = blocks::patiently("writing out", STORE_LIMIT, move || blocks::flush(&name)) else { return Ok(()) };
+    let connected = entry.connected.as_mut().filter(|_| error.code != ErrorCode::Limit);
+    if connected.as_ref().is_some_and(|connected| connected.unstored) {
+        say(&format!("what was written to {device} could not be stored, and is lost: {error}"));
+        return Ok(());
+    }
+    let next = if let Some(connected) = connected {
+        connected.unstored = true;
+        engine.put(&entry)?;
+        "it is lost; the next call takes the device away"
+    } else {
+        "it is tried again with the next call. If the array is gone for good: multipath -f, echo 1 \
+         >/sys/block/DISK/device/delete, iscsiadm --mode session --logout"
+    };
+    let message = format!("what was written to {device} could not be stored ({error}): {next}");
+    Err(NodeError::new(ErrorCode::Busy, message))
 }
 
-/// Takes up the disk's present size.
+/// Refuses work on a device that is not, at this moment, the disk that it was connected as, or what decrypts that.
+pub(in crate::helper) fn expect_live(device: &Entry) -> Result<(), NodeError> {
+    let crypt = device.connected.as_ref().and_then(|connected| connected.crypt.as_ref());
+    crypt.map_or(Ok(()), |crypt| crypt::expect_open(crypt, device))?;
+    expect_disk(device)
+}
+
+/// The same of the disk itself, whether or not it is decrypted.
+pub(in crate::helper) fn expect_disk(device: &Entry) -> Result<(), NodeError> {
+    device.connected.as_ref().map_or(Ok(()), |connected| iscsi::expect_live(connected, device.disk()))
+}
+
+/// Takes up the disk's present size, from below.
 pub(in crate::helper) fn grow(device: &Entry, connected: &Connected) -> Result<(), NodeError> {
-    iscsi::expect_live(connected, &device.path)?;
-    iscsi::grow(connected)
+    expect_live(device)?;
+    iscsi::grow(connected)?;
+    connected.crypt.as_ref().map_or(Ok(()), crypt::grow)
 }
 
 /// The portals of a connected device, each with whether its way can be used now.

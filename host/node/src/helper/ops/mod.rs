@@ -9,6 +9,7 @@ pub(super) mod connect;
 pub(super) mod device;
 mod disks;
 mod effect;
+pub(super) mod encrypt;
 pub(crate) mod filesystem;
 mod fit;
 pub(super) mod format;

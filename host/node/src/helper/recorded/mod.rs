@@ -11,6 +11,10 @@ pub(crate) const ISCSIADM: &str = include_str!("iscsiadm.txt");
 pub(crate) const MULTIPATH: &str = include_str!("multipath.txt");
 /// e2fsprogs 1.47.0.
 pub(crate) const E2FSCK: &str = include_str!("e2fsck.txt");
+/// cryptsetup 2.6.1.
+pub(crate) const CRYPTSETUP: &str = include_str!("cryptsetup.txt");
+/// dmsetup 1.02.185, of mappings that cryptsetup opened on the disk 7:0.
+pub(crate) const DMSETUP: &str = include_str!("dmsetup.txt");
 /// util-linux 2.38.1.
 pub(crate) const UMOUNT: &str = include_str!("umount.txt");
 /// Page 0x83 of a disk of the kernel's own target (Linux 6.1), by which it is known as [`DISK`].

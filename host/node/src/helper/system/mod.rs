@@ -13,3 +13,4 @@ pub(crate) mod programs;
 pub(crate) mod syscalls;
 pub(crate) mod table;
 pub(crate) mod targets;
+pub(crate) mod told;

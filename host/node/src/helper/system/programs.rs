@@ -17,12 +17,13 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, Timespec};
-use rustix::io::Errno;
+use rustix::io::{Errno, FdFlags};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
 use super::super::said::say;
 use super::covered::Covered;
+use super::told::Told;
 use crate::error::{ErrorCode, NodeError};
 
 /// A check of a large file system takes minutes.
@@ -114,13 +115,17 @@ struct How<'a> {
     cue: Option<&'a Cue>,
     /// Its standard input; none: nothing.
     input: Option<OwnedFd>,
+    /// What it finds besides, by its path.
+    told: Option<Told>,
+    /// More of its environment.
+    variable: Option<(&'static str, &'static str)>,
     /// Where it sees a file system in memory.
     covered: Option<Covered>,
 }
 
 impl How<'_> {
     fn within(limit: Duration, rights: Rights) -> Self {
-        Self { limit, rights, cue: NOTHING.as_ref(), input: None, covered: None }
+        Self { limit, rights, cue: NOTHING.as_ref(), input: None, told: None, variable: None, covered: None }
     }
 }
 
@@ -156,7 +161,22 @@ pub(crate) fn run_covered(
     execute(program, arguments, how)
 }
 
-/// The same with a directory that the program knows as [`HERE`], and whatever rights the helper has.
+/// As [`run_within`] with all rights, for a program of the device mapper and the secrets that it is told: one at its standard input,
+/// one where [`Told::path`] says. It does without udev: in a container it would wait for ever for an answer that udev gives
+/// in another namespace, and nothing here needs udev's names.
+pub(crate) fn run_told(
+    program: &str,
+    arguments: &[&str],
+    limit: Duration,
+    first: Option<Told>,
+    second: Option<Told>,
+) -> Result<Outcome, NodeError> {
+    let variable = Some(("DM_DISABLE_UDEV", "1"));
+    let how = How { cue: NO_SERVER.as_ref(), variable, told: second, ..How::within(limit, Rights::Ours) };
+    execute(program, arguments, How { input: first.map(OwnedFd::from), ..how })
+}
+
+/// As [`run_within`] with all rights, with a directory that the program knows as [`HERE`], and whatever rights the helper has.
 pub(crate) fn run_in(
     directory: OwnedFd,
     program: &str,
@@ -205,7 +225,7 @@ impl Cue {
 }
 
 fn execute(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, NodeError> {
-    let How { limit, rights, cue, input, covered } = how;
+    let How { limit, rights, cue, input, told, variable, covered } = how;
     if cue.is_some_and(Cue::is_given) {
         return Err(NodeError::new(ErrorCode::Limit, format!("the host has ended, so {program} is not run any more")));
     }
@@ -218,12 +238,13 @@ fn execute(program: &str, arguments: &[&str], how: How<'_>) -> Result<Outcome, N
         .env_clear()
         .env("PATH", search)
         .env("LC_ALL", "C")
+        .envs(variable)
         .current_dir("/")
         .stdin(input.map_or_else(Stdio::null, Stdio::from))
         .stdout(writer.try_clone().map_err(failed)?)
         .stderr(writer)
         .process_group(0);
-    bound(&mut command, rights, covered);
+    bound(&mut command, rights, covered, told);
     let mut child = command.spawn().map_err(failed)?;
     // The command holds the pipe's far end.
     drop(command);
@@ -265,7 +286,7 @@ pub(crate) fn locate(program: &str) -> Result<(PathBuf, String), NodeError> {
 /// A program that outlived the helper would work on a device that recovery is detaching. It gives way to everybody
 /// else: on processors, and from its niceness also on disks.
 #[allow(unsafe_code, reason = "there is no safe way to act between fork and exec")]
-fn bound(command: &mut Command, rights: Rights, covered: Option<Covered>) {
+fn bound(command: &mut Command, rights: Rights, covered: Option<Covered>, told: Option<Told>) {
     // SAFETY: the closure makes some system calls and allocates nothing, as is allowed after a fork.
     unsafe {
         command.pre_exec(move || {
@@ -274,6 +295,10 @@ fn bound(command: &mut Command, rights: Rights, covered: Option<Covered>) {
             setrlimit(Resource::As, Rlimit { current: Some(MOST_MEMORY), maximum: Some(MOST_MEMORY) })?;
             if let Some(covered) = &covered {
                 covered.enter()?;
+            }
+            if let Some(told) = &told {
+                // Here, where no other program can be started that would inherit it, too.
+                rustix::io::fcntl_setfd(told, FdFlags::empty())?;
             }
             if rights == Rights::None {
                 // With the first, the program of a root's process does not get back what the second gives up.

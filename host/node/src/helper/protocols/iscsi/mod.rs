@@ -10,7 +10,6 @@ mod session;
 mod words;
 
 use std::net::SocketAddr;
-use std::time::Duration;
 
 use super::super::ledger::Connected;
 use super::super::said::say;
@@ -20,9 +19,6 @@ use crate::protocol::Chap;
 
 pub(crate) use words::Grant;
 pub(in crate::helper) use words::portals;
-
-/// How long a disk may take to store what is to be written.
-const FLUSH_LIMIT: Duration = Duration::from_secs(20);
 
 /// The device that a disk is used by.
 #[derive(Debug)]
@@ -154,32 +150,23 @@ pub(in crate::helper) fn grow(connected: &Connected) -> Result<(), NodeError> {
     if disks::size(&map.device)? == disks::size(one(&paths)?)? { Ok(()) } else { multipath::grow(&map) }
 }
 
-/// Writes out, removes the map, deletes the paths, in this order: whoever still uses one of them is not disturbed.
-pub(in crate::helper) fn take_down(connected: &Connected) -> Result<(), NodeError> {
+/// Writes out by `store`, removes the map, deletes the paths, in this order: whoever still uses one of them is not disturbed.
+pub(in crate::helper) fn take_down(
+    connected: &Connected,
+    store: impl Fn(&str) -> Result<(), NodeError>,
+) -> Result<(), NodeError> {
     let paths = found(connected);
     let map = connected.map.as_deref().and_then(multipath::named);
     let map = map.or_else(|| paths.iter().find_map(|disk| multipath::on(disk)));
     let top = map.as_ref().map_or_else(|| paths.first(), |map| Some(&map.device));
     if let Some(top) = top {
         blocks::ensure_unused(top)?;
-        flush(top)?;
+        store(top)?;
     }
     if let Some(map) = &map {
         multipath::remove(map)?;
     }
     paths.iter().try_for_each(|disk| disks::delete(disk))
-}
-
-/// An error is told once, as the kernel does: what could not be stored is lost then.
-fn flush(device: &str) -> Result<(), NodeError> {
-    let name = device.to_owned();
-    blocks::patiently("writing out", FLUSH_LIMIT, move || blocks::flush(&name)).map_err(|error| {
-        let message = format!(
-            "what was written to {device} could not be stored: {error}. It is tried again with the next call. If the \
-             array is gone for good: multipath -f, echo 1 >/sys/block/DISK/device/delete, iscsiadm --mode session --logout"
-        );
-        NodeError::new(ErrorCode::Busy, message)
-    })
 }
 
 /// Ends the session through a portal.
