@@ -51,6 +51,7 @@ async fn life(name: &'static str) {
     is_idempotent(&mut client, &first, &second).await;
     knows_its_own_context(&mut client).await;
     misbehaves_in_words(&mut client).await;
+    assert!(host.log.text().contains("the parameter trap asks for it"), "what it said last is in the log");
     deletes(&mut client, &first).await;
 
     host.stop().await;

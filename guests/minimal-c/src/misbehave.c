@@ -1,5 +1,6 @@
 #include "misbehave.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "text.h"
@@ -24,6 +25,7 @@ bool misbehave_unless_good(const drivebay_backend_types_string_map_t *parameters
     for (size_t i = 0; i < parameters->len; i++) {
         backend_string_t key = parameters->ptr[i].f0, value = parameters->ptr[i].f1;
         if (text_is_equal(key, text_of("trap")) && text_is_equal(value, text_of("1"))) {
+            fputs("the parameter trap asks for it\n", stderr);
             abort();
         }
         if (text_is_equal(key, text_of("fail"))) {
