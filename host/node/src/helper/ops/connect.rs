@@ -72,10 +72,23 @@ fn connect_again(engine: &Engine, device: &Entry, connected: &Connected, chap: O
     let found = iscsi::bring_up(connected, chap)?;
     let disk = device.disk();
     if found.name == disk {
-        return iscsi::expect_live(connected, disk);
+        iscsi::expect_live(connected, disk)?;
+        return tell_anew(engine, device);
     }
     let message = format!("{disk} was the disk of volume {}, which is {} by now", device.volume, found.name);
     Err(NodeError::new(ErrorCode::Failed, message))
+}
+
+/// What was lost of a device that is used again is no matter of what will be lost of it.
+fn tell_anew(engine: &Engine, device: &Entry) -> Result<(), NodeError> {
+    let mut device = device.clone();
+    match &mut device.connected {
+        Some(connected) if connected.unstored => {
+            connected.unstored = false;
+            engine.put(&device)
+        }
+        _ => Ok(()),
+    }
 }
 
 fn other(scope: &Scope<'_>) -> NodeError {
