@@ -96,7 +96,7 @@ fn later(engine: &Arc<Engine>, turn: Turn, entries: Vec<Entry>) -> Result<(), No
         if let Err(error) = recover_volume(&engine, &entries, &mut report) {
             log(&format!("recovery of a volume with a share: {error}"));
         }
-        drop(turn);
+        engine.turns.give_back(turn);
         let RecoveryReport { kept, undone, vanished, unresolved } = report;
         let counts = [kept.len(), undone.len(), vanished.len(), unresolved.len()];
         log(&format!("recovered a volume with a share: kept, undone, vanished, unresolved {counts:?}"));

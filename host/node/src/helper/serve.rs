@@ -47,6 +47,8 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
     };
     let replies = Arc::new(Mutex::new(socket.try_clone().map_err(unreadable)?));
     let crew = Crew::new(engine.turns.clone(), engine.shares);
+    let waiting = crew.clone();
+    engine.turns.when_freed(move || waiting.start_what_can());
     let ended = loop {
         match frames::receive::<Numbered>(&*socket) {
             Ok(Some(numbered)) => start(&engine, &crew, &replies, numbered),

@@ -4,7 +4,8 @@
 //! another turn: a request for several volumes takes them all at once, so no two wait for each other.
 
 use std::collections::HashSet;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, OnceLock, PoisonError};
 
 /// A volume of a backend.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -27,6 +28,16 @@ pub(crate) struct Turns(Arc<Table>);
 struct Table {
     taken: Mutex<HashSet<VolumeKey>>,
     ended: Condvar,
+    freed: OnceLock<Freed>,
+}
+
+/// What is done when a turn has ended that no request had.
+struct Freed(Box<dyn Fn() + Send + Sync>);
+
+impl fmt::Debug for Freed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Freed")
+    }
 }
 
 /// The right to work on some volumes; ends when dropped.
@@ -45,6 +56,20 @@ impl Turns {
             .wait_while(self.lock(), |taken| keys.iter().any(|key| taken.contains(key)))
             .unwrap_or_else(PoisonError::into_inner);
         self.enter(taken, keys)
+    }
+
+    /// Names what is done when a turn has ended that no request had, once and for all.
+    pub(crate) fn when_freed(&self, work: impl Fn() + Send + Sync + 'static) {
+        // A second one would be a mistake of ours, and changes nothing.
+        let _ = self.0.freed.set(Freed(Box::new(work)));
+    }
+
+    /// Ends a turn that no request had: requests that wait for its volumes are begun by whoever ends one, and none ends here.
+    pub(crate) fn give_back(&self, turn: Turn) {
+        drop(turn);
+        if let Some(Freed(work)) = self.0.freed.get() {
+            work();
+        }
     }
 
     /// Takes a volume unless it is being worked on.
