@@ -31,7 +31,7 @@ fn disk_of(request: &StageVolumeRequest) -> Result<Disk> {
     };
     let lun = need(LUN)?.parse().map_err(|_| Error::invalid_argument("the number of the disk is none"))?;
     Ok(Disk {
-        target: attach::iscsi(need(PORTALS)?.split(','), need(IQN)?, lun).prove(&request.secrets),
+        target: attach::iscsi(need(PORTALS)?.split(','), need(IQN)?, lun).prove(&request.secrets).into(),
         identity: need(IDENTITY)?.to_owned(),
         is_new: find(context, NEW) == Some("true"),
         encryption: Encryption::find(&request.volume_context, &request.secrets)?,

@@ -1,4 +1,4 @@
-//! Disks of iSCSI targets as volumes: the node's side of a driver for arrays, small enough to be copied.
+//! Disks of iSCSI targets and NVMe/TCP subsystems as volumes: the node's side of a driver for arrays, small enough to be copied.
 //!
 //! An administrator writes each volume down (static provisioning); a driver with a controller puts the same words into the
 //! context of what it makes. The disk is connected by `drivebay:host/attach`; README.md has the words.

@@ -1,5 +1,7 @@
 //! What the context of a volume says of its disk. Pure.
 
+use std::str::FromStr;
+
 use drivebay_sdk::disks::Disk;
 use drivebay_sdk::encryption::Encryption;
 use drivebay_sdk::parameters::find;
@@ -12,20 +14,28 @@ pub(crate) fn disk(context: &StringMap, secrets: &StringMap) -> Result<Disk> {
         find(context, key)
             .ok_or_else(|| Error::invalid_argument(format!("the volume's context does not say its {key}")))
     };
-    let number = need("lun")?;
-    let lun = number.parse().map_err(|_| Error::invalid_argument(format!("the volume's lun {number} is no number")))?;
     let portals = need("portals")?.split(',').map(str::trim);
+    // A subsystem's name says that it is NVMe/TCP.
+    let target = match find(context, "nqn") {
+        Some(nqn) => attach::nvme_tcp(portals, nqn, number("namespace", need("namespace")?)?).prove(secrets).into(),
+        None => attach::iscsi(portals, need("iqn")?, number("lun", need("lun")?)?).prove(secrets).into(),
+    };
     Ok(Disk {
-        target: attach::iscsi(portals, need("iqn")?, lun).prove(secrets),
+        target,
         identity: need("identity")?.to_owned(),
         is_new: find(context, "new") == Some("true"),
         encryption: Encryption::find(context, secrets)?,
     })
 }
 
+fn number<N: FromStr>(key: &str, text: &str) -> Result<N> {
+    text.parse().map_err(|_| Error::invalid_argument(format!("the volume's {key} {text} is no number")))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use drivebay_sdk::attach::{IscsiTarget, Target};
 
     const WHOLE: [(&str, &str); 4] =
         [("portals", "10.1.0.1, 10.2.0.1:3260"), ("iqn", "iqn.x"), ("lun", "7"), ("identity", "naa.6")];
@@ -34,11 +44,35 @@ mod tests {
         pairs.iter().map(|(key, value)| ((*key).to_owned(), (*value).to_owned())).collect()
     }
 
+    fn iscsi(disk: Disk) -> IscsiTarget {
+        match disk.target {
+            Target::Iscsi(target) => target,
+            Target::NvmeTcp(_) => panic!("a disk of a subsystem"),
+        }
+    }
+
+    #[test]
+    fn a_subsystems_name_says_that_it_is_nvme() {
+        let context = [("portals", "10.1.0.1"), ("nqn", "nqn.x"), ("namespace", "7"), ("identity", "uuid.1")];
+        let secrets = [("dhchap-secret", "DHHC-1:00:s:"), ("dhchap-ctrl-secret", "DHHC-1:00:t:")];
+        let found = disk(&map(&context), &map(&secrets)).unwrap();
+        let Target::NvmeTcp(target) = found.target else { panic!("a disk of a target") };
+        assert!(target.nqn == "nqn.x" && target.namespace_id == 7 && target.portals == ["10.1.0.1"]);
+        let proof = target.dh_chap.unwrap();
+        assert!(proof.host_secret == "DHHC-1:00:s:" && proof.controller_secret.is_some());
+        for absent in [0, 2, 3] {
+            let mut given = context.to_vec();
+            given.remove(absent);
+            assert!(disk(&map(&given), &Vec::new()).is_err(), "{given:?}");
+        }
+    }
+
     #[test]
     fn a_context_names_the_disk() {
         let found = disk(&map(&WHOLE), &Vec::new()).unwrap();
-        assert_eq!(found.target.portals, ["10.1.0.1", "10.2.0.1:3260"]);
-        assert!(found.target.lun == 7 && found.identity == "naa.6" && !found.is_new);
+        assert!(found.identity == "naa.6" && !found.is_new);
+        let target = iscsi(found);
+        assert!(target.portals == ["10.1.0.1", "10.2.0.1:3260"] && target.lun == 7);
         for absent in 0..WHOLE.len() {
             let mut given = WHOLE.to_vec();
             given.remove(absent);
@@ -59,7 +93,7 @@ mod tests {
 
     #[test]
     fn secrets_are_those_of_the_call() {
-        let chap = |secrets: &[(&str, &str)]| disk(&map(&WHOLE), &map(secrets)).unwrap().target.chap;
+        let chap = |secrets: &[(&str, &str)]| iscsi(disk(&map(&WHOLE), &map(secrets)).unwrap()).chap;
         assert!(chap(&[]).is_none());
         assert!(chap(&[("chap-user", "u")]).is_none(), "half a pair is none");
         let both = [("chap-user", "u"), ("chap-secret", "s"), ("target-user", "v"), ("target-secret", "t")];

@@ -15,7 +15,7 @@
 //!     fn stage_volume(request: StageVolumeRequest) -> Result<()> {
 //!         let target = attach::iscsi(["10.20.0.5:3260"], "iqn.2026-11.example:array", 7).prove(&request.secrets);
 //!         let identity = "naa.6001405d1eba00000000000000000007".to_owned();
-//!         disks::stage(&request, Disk { target, identity, is_new: true, encryption: None })
+//!         disks::stage(&request, Disk { target: target.into(), identity, is_new: true, encryption: None })
 //!     }
 //!
 //!     fn unstage_volume(request: UnstageVolumeRequest) -> Result<()> {
@@ -24,7 +24,7 @@
 //! }
 //! ```
 
-use crate::attach::{self, IscsiTarget};
+use crate::attach::{self, Target};
 use crate::encryption::Encryption;
 use crate::mounts::{self, Access, ErrorCode, MountRequest};
 use crate::node::{PublishVolumeRequest, UnpublishVolumeRequest};
@@ -42,8 +42,9 @@ const DEFAULT_FILE_SYSTEM: &str = "ext4";
 #[derive(Clone)]
 pub struct Disk {
     /// Where it is connected, with the secrets of the call.
-    pub target: IscsiTarget,
-    /// The disk's own name, as the array knows it: `naa.`, `eui.` or `t10.` and what follows.
+    pub target: Target,
+    /// The disk's own name, as the array knows it: `naa.`, `eui.` or `t10.` and what follows by iSCSI; `uuid.`, `nguid.` or `eui.`
+    /// by NVMe/TCP.
     pub identity: String,
     /// Nobody has written to it yet, so a file system may be made. Never true of a copy.
     pub is_new: bool,

@@ -14,7 +14,7 @@ use drivebay_files::{Directories, Files, JobLimits, Jobs, Programs, Reaches};
 use drivebay_node::{self as node, Node, Permissions};
 use drivebay_observe::GuestLog;
 use drivebay_policy::BackendConfig;
-use drivebay_policy::grants::attach::{AttachGrant, IscsiGrant, NfsGrant};
+use drivebay_policy::grants::attach::{AttachGrant, IscsiGrant, NfsGrant, NvmeTcpGrant, Portal};
 use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
 use drivebay_sandbox::boundary::Boundary;
@@ -82,13 +82,12 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
             servers: servers.iter().map(ToString::to_string).collect(),
             export: export.clone(),
         }),
-        AttachGrant::Iscsi(IscsiGrant { portals, iqn }) => node::AttachGrant::Iscsi(node::IscsiGrant {
-            portals: portals
-                .iter()
-                .map(|portal| node::PortalRange { range: portal.range.to_string(), port: portal.port })
-                .collect(),
-            iqn: iqn.clone(),
-        }),
+        AttachGrant::Iscsi(IscsiGrant { portals, iqn }) => {
+            node::AttachGrant::Iscsi(node::IscsiGrant { portals: portals_of(portals), iqn: iqn.clone() })
+        }
+        AttachGrant::NvmeTcp(NvmeTcpGrant { portals, nqn }) => {
+            node::AttachGrant::NvmeTcp(node::NvmeTcpGrant { portals: portals_of(portals), nqn: nqn.clone() })
+        }
     });
     Permissions {
         directories: directories.collect(),
@@ -96,6 +95,10 @@ pub fn permissions(config: &BackendConfig) -> Permissions {
         devices,
         attach: attach.collect(),
     }
+}
+
+fn portals_of(portals: &[Portal]) -> Vec<node::PortalRange> {
+    portals.iter().map(|portal| node::PortalRange { range: portal.range.to_string(), port: portal.port }).collect()
 }
 
 /// The log of a backend; all its generations and calls share it, so that none of them begins with a fresh budget.

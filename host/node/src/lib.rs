@@ -38,17 +38,17 @@ mod tests;
 
 pub use client::{ConnectRequest, Launcher, MountRequest, Node, ShareRequest};
 pub use error::{ErrorCode, NodeError};
-pub use helper::{helper_main, still_there};
+pub use helper::{fabrics_main, helper_main, still_there};
 pub use launcher::launcher_main;
 pub use permissions::{
-    AttachGrant, DirectoryGrant, IscsiGrant, Mandate, MountOption, NfsGrant, Permissions, PermissionsByName,
-    PortalRange, ReadPermissions,
+    AttachGrant, DirectoryGrant, IscsiGrant, Mandate, MountOption, NfsGrant, NvmeTcpGrant, Permissions,
+    PermissionsByName, PortalRange, ReadPermissions,
 };
-pub use process::{HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
+pub use process::{FABRICS_SUBCOMMAND, HELPER_SUBCOMMAND, LAUNCHER_SUBCOMMAND};
 pub use protocol::{
-    Access, Answer, BindSource, CallPath, Caller, Chap, EntryKind, FREEZE_HOLD_MS, Health, IscsiTarget, LedgerEntry,
-    Load, Login, NfsShare, Operation, PathRole, Publication, PublicationKind, RecoveryReport, Request, Secret, Share,
-    Target, Unresolved, Usage, UsageUnit,
+    Access, Answer, BindSource, CallPath, Caller, Chap, DhChap, EntryKind, FREEZE_HOLD_MS, Health, IscsiTarget,
+    LedgerEntry, Load, Login, NfsShare, NvmeTcpTarget, Operation, PathRole, Publication, PublicationKind,
+    RecoveryReport, Request, Secret, Share, Target, Unresolved, Usage, UsageUnit,
 };
 pub use visible::{ReadVisible, Visibility, Visible};
 

@@ -52,6 +52,8 @@ pub enum AttachGrant {
     Nfs(NfsGrant),
     /// Disks of arrays, by iSCSI.
     Iscsi(IscsiGrant),
+    /// Namespaces of NVMe subsystems, by TCP.
+    NvmeTcp(NvmeTcpGrant),
 }
 
 /// iSCSI portals, and the targets that may be reached there.
@@ -61,6 +63,15 @@ pub struct IscsiGrant {
     pub portals: Vec<PortalRange>,
     /// A target's name, or the beginning of names with `*` behind it.
     pub iqn: String,
+}
+
+/// NVMe/TCP portals, and the subsystems that may be reached there.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NvmeTcpGrant {
+    /// Addresses and ranges of them, each with a port.
+    pub portals: Vec<PortalRange>,
+    /// A subsystem's name, or the beginning of names with `*` behind it.
+    pub nqn: String,
 }
 
 /// A range of addresses with a port.

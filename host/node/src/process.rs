@@ -18,6 +18,9 @@ pub const HELPER_SUBCOMMAND: &str = "node-helper";
 /// The same for the launcher, which inherits a socket alone.
 pub const LAUNCHER_SUBCOMMAND: &str = "node-launcher";
 
+/// The same for one connection of NVMe over Fabrics, whose words come by standard input: they may hold secrets.
+pub const FABRICS_SUBCOMMAND: &str = "node-fabrics";
+
 const SIG_BLOCK: c_int = 0;
 /// SIGHUP, SIGINT and SIGTERM as bits of a signal set.
 const GROUP_SIGNALS: u64 = 1 | 1 << 1 | 1 << 14;

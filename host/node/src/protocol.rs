@@ -11,7 +11,7 @@ use crate::error::NodeError;
 use crate::permissions::{Mandate, Permissions};
 use crate::visible::Visible;
 
-pub use storage::{Chap, Health, IscsiTarget, Login, NfsShare, Secret, Share, Target};
+pub use storage::{Chap, DhChap, Health, IscsiTarget, Login, NfsShare, NvmeTcpTarget, Secret, Share, Target};
 
 /// How long a freeze holds unless it is thawed before, in milliseconds.
 pub const FREEZE_HOLD_MS: u64 = 30_000;

@@ -30,7 +30,7 @@ http = [
 http-mode = "report"
 node = true
 mount-options = ["suid"]
-attach = [{ protocol = "nfs", servers = ["10.20.0.0/16", "fd00::5"], export = "/exports/*" }, { protocol = "iscsi", portals = ["10.20.0.0/16", "[fd00::5]:860"], iqn = "iqn.2026-11.example:*" }]
+attach = [{ protocol = "nfs", servers = ["10.20.0.0/16", "fd00::5"], export = "/exports/*" }, { protocol = "iscsi", portals = ["10.20.0.0/16", "[fd00::5]:860"], iqn = "iqn.2026-11.example:*" }, { protocol = "nvme-tcp", portals = ["10.20.0.0/16", "[fd00::5]:8009"], nqn = "nqn.2026-11.example:*" }]
 [backend.limits]
 memory = "128MiB"
 calls = 10
@@ -63,6 +63,8 @@ fn everything_is_read() {
     assert_eq!(backend.grants.attach[0].to_string(), "nfs /exports/* of 10.20.0.0/16, fd00::5");
     let iscsi = "iscsi iqn.2026-11.example:* at 10.20.0.0/16:3260, [fd00::5]:860";
     assert_eq!(backend.grants.attach[1].to_string(), iscsi);
+    let nvme = "nvme-tcp nqn.2026-11.example:* at 10.20.0.0/16:4420, [fd00::5]:8009";
+    assert_eq!(backend.grants.attach[2].to_string(), nvme);
     let granted = &backend.grants.http.origins[1];
     assert_eq!(
         (granted.origin.to_string().as_str(), &granted.login[..]),
@@ -240,6 +242,7 @@ attach = [
   { protocol = "tape" },
   { protocol = "iscsi", portals = ["array:3260"], iqn = "array", export = "/a" },
   { protocol = "iscsi" },
+  { protocol = "nvme-tcp", portals = ["10.20.0.7"], iqn = "iqn.2026-11.example:a" },
   { protocol = "nfs", servers = ["filer", "224.0.0.1"], export = "/exports*" },
   { protocol = "nfs", export = "/exports", server = "10.0.0.1" },
 ]
@@ -250,12 +253,13 @@ attach = [
         "grants.attach: portals: \"array:3260\" is no range of addresses with a port",
         "grants.attach: iqn: write a target's name",
         "grants.attach: a key of another protocol",
+        "grants.attach: nqn: write a subsystem's name",
         "grants.attach: portals: name the array's portals",
         "grants.attach: servers: \"filer\" is no range",
         "grants.attach: 224.0.0.1 cannot be granted",
         "grants.attach: export: write an exported path",
         "grants.attach: servers: name the addresses",
-        "unknown key `backend.0.grants.attach.4.server`: did you mean `servers`?",
+        "unknown key `backend.0.grants.attach.5.server`: did you mean `servers`?",
     ] {
         assert!(error.contains(expected), "{expected:?} in {error}");
     }

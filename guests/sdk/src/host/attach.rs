@@ -76,8 +76,83 @@ impl IscsiTarget {
 
     /// Connects the disk for a volume; `identity` is the disk's own name, as the array knows it.
     pub fn connect(self, volume: impl Into<String>, identity: impl Into<String>, access: Access) -> Result<(), Error> {
+        Target::Iscsi(self).connect(volume, identity, access)
+    }
+}
+
+/// A namespace of an NVMe subsystem, by the subsystem's name, its number and the portals that lead to it.
+///
+/// ```no_run
+/// use drivebay_sdk::mounts::Access;
+/// use drivebay_sdk::{Result, attach};
+///
+/// fn connect(volume: &str) -> Result<()> {
+///     attach::nvme_tcp(["10.20.0.5", "10.21.0.5"], "nqn.2026-11.example:array", 7)
+///         .connect(volume, "uuid.2f1c9a52-6a52-4b4e-9d4e-0d2f1f1d8c11", Access::ReadWrite)?;
+///     Ok(())
+/// }
+/// ```
+pub fn nvme_tcp<P: Into<String>>(
+    portals: impl IntoIterator<Item = P>,
+    nqn: impl Into<String>,
+    namespace_id: u32,
+) -> NvmeTcpTarget {
+    let portals = portals.into_iter().map(Into::into).collect();
+    NvmeTcpTarget { portals, nqn: nqn.into(), namespace_id, dh_chap: None }
+}
+
+impl NvmeTcpTarget {
+    /// The node proves who it is with this secret.
+    #[must_use]
+    pub fn dh_chap(mut self, secret: impl Into<String>) -> Self {
+        self.dh_chap = Some(DhChap { host_secret: secret.into(), controller_secret: None });
+        self
+    }
+
+    /// The controller is to prove who it is as well; without [`Self::dh_chap`] it is not asked.
+    #[must_use]
+    pub fn mutual(mut self, secret: impl Into<String>) -> Self {
+        let secret = secret.into();
+        self.dh_chap = self.dh_chap.map(|both| DhChap { controller_secret: Some(secret), ..both });
+        self
+    }
+
+    /// The same with what a client's secrets have of it: `dhchap-secret` for the node, `dhchap-ctrl-secret` for the
+    /// controller.
+    #[must_use]
+    pub fn prove(mut self, secrets: &[(String, String)]) -> Self {
+        if let Some(secret) = find(secrets, "dhchap-secret") {
+            self = self.dh_chap(secret);
+        }
+        if let Some(secret) = find(secrets, "dhchap-ctrl-secret") {
+            self = self.mutual(secret);
+        }
+        self
+    }
+
+    /// Connects the namespace for a volume; `identity` is the namespace's own name, as the array knows it.
+    pub fn connect(self, volume: impl Into<String>, identity: impl Into<String>, access: Access) -> Result<(), Error> {
+        Target::NvmeTcp(self).connect(volume, identity, access)
+    }
+}
+
+impl Target {
+    /// Connects the disk for a volume; `identity` is the disk's own name, as the array knows it.
+    pub fn connect(self, volume: impl Into<String>, identity: impl Into<String>, access: Access) -> Result<(), Error> {
         let (volume, identity) = (volume.into(), identity.into());
-        connect(&ConnectRequest { volume, target: Target::Iscsi(self), identity, access })
+        connect(&ConnectRequest { volume, target: self, identity, access })
+    }
+}
+
+impl From<IscsiTarget> for Target {
+    fn from(target: IscsiTarget) -> Self {
+        Self::Iscsi(target)
+    }
+}
+
+impl From<NvmeTcpTarget> for Target {
+    fn from(target: NvmeTcpTarget) -> Self {
+        Self::NvmeTcp(target)
     }
 }
 

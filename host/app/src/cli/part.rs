@@ -25,6 +25,7 @@ const WORDS: &[&str] = &[
     compiling::SUBCOMMAND,
     node::LAUNCHER_SUBCOMMAND,
     node::HELPER_SUBCOMMAND,
+    node::FABRICS_SUBCOMMAND,
     package::KEEPER_SUBCOMMAND,
     package::PULLER_SUBCOMMAND,
     #[cfg(feature = "drill")]
@@ -76,6 +77,9 @@ enum Part {
         /// That of what it may do.
         mandate: i32,
     },
+    /// Hands the words of one connection of NVMe over Fabrics to the kernel; started by the helper.
+    #[command(name = node::FABRICS_SUBCOMMAND)]
+    NodeFabrics,
     /// Keeps the packages of backends.
     #[command(name = package::KEEPER_SUBCOMMAND)]
     PackageKeeper {
@@ -113,6 +117,7 @@ pub fn run(built_in: &'static BuiltIn) -> Option<ExitCode> {
         Part::AttackedHost { .. } => super::Exit::Usage.into(),
         Part::NodeLauncher { descriptor } => node::launcher_main(descriptor, mounts::read),
         Part::NodeHelper { descriptor, mandate } => node::helper_main(descriptor, mandate, read_permissions),
+        Part::NodeFabrics => node::fabrics_main(),
         Part::PackageKeeper { descriptor } => package::keeper_main(descriptor, packages::read),
         Part::PackagePuller => package::puller_main(),
     })

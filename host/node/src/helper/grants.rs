@@ -14,8 +14,8 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 
 use super::ledger::FileId;
-use super::protocols::iscsi::Grant as IscsiGrant;
 use super::protocols::nfs::Grant as NfsGrant;
+use super::protocols::portals::Grant as PortalGrant;
 use super::system::paths::{descriptor_path, identity, is_normal, open_beneath, open_resolved, stat};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::{AttachGrant, DirectoryGrant, MountOption, Permissions};
@@ -35,7 +35,8 @@ pub(super) struct Grants {
 #[derive(Debug, Default)]
 pub(super) struct Attachable {
     pub(super) nfs: Vec<NfsGrant>,
-    pub(super) iscsi: Vec<IscsiGrant>,
+    pub(super) iscsi: Vec<PortalGrant>,
+    pub(super) nvme_tcp: Vec<PortalGrant>,
 }
 
 impl Attachable {
@@ -44,7 +45,8 @@ impl Attachable {
         for grant in grants {
             match grant {
                 AttachGrant::Nfs(grant) => all.nfs.push(NfsGrant::read(grant)?),
-                AttachGrant::Iscsi(grant) => all.iscsi.push(IscsiGrant::read(grant)?),
+                AttachGrant::Iscsi(grant) => all.iscsi.push(PortalGrant::iscsi(grant)?),
+                AttachGrant::NvmeTcp(grant) => all.nvme_tcp.push(PortalGrant::nvme_tcp(grant)?),
             }
         }
         Ok(all)

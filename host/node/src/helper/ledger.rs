@@ -81,9 +81,8 @@ pub(crate) struct Entry {
 /// A disk and the ways to it. Neither holds a secret.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Connected {
-    /// The target's name.
-    pub(crate) iqn: String,
-    pub(crate) lun: u16,
+    #[serde(flatten)]
+    pub(crate) place: DiskPlace,
     /// The disk's own name, as its backend knows it.
     pub(crate) identity: String,
     pub(crate) ways: Vec<Way>,
@@ -109,6 +108,14 @@ pub(crate) struct Crypt {
     pub(crate) disk: String,
 }
 
+/// Where a disk is, in its protocol's words. Unmarked, because iSCSI was alone at first.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(crate) enum DiskPlace {
+    Iscsi { iqn: String, lun: u16 },
+    NvmeTcp { nqn: String, namespace: u32 },
+}
+
 /// A way to a disk.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Way {
@@ -119,9 +126,17 @@ pub(crate) struct Way {
 }
 
 impl Connected {
-    /// Whether both go through this portal's session.
-    pub(crate) fn uses(&self, iqn: &str, portal: SocketAddr) -> bool {
-        self.iqn == iqn && self.ways.iter().any(|way| way.portal == portal)
+    /// The name of the target, or subsystem, that the disk is one of.
+    pub(crate) fn target(&self) -> &str {
+        match &self.place {
+            DiskPlace::Iscsi { iqn, .. } => iqn,
+            DiskPlace::NvmeTcp { nqn, .. } => nqn,
+        }
+    }
+
+    /// Its way through this portal of a target.
+    pub(crate) fn way(&self, target: &str, portal: SocketAddr) -> Option<&Way> {
+        self.ways.iter().find(|way| self.target() == target && way.portal == portal)
     }
 }
 

@@ -46,5 +46,6 @@ mod still;
 pub(crate) mod system;
 pub(crate) mod turns;
 
+pub use protocols::nvme::fabrics_main;
 pub use serve::helper_main;
 pub use still::still_there;

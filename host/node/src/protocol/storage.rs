@@ -29,6 +29,8 @@ pub struct NfsShare {
 pub enum Target {
     /// A disk of an array, by iSCSI.
     Iscsi(IscsiTarget),
+    /// A namespace of an NVMe subsystem, by TCP.
+    NvmeTcp(NvmeTcpTarget),
 }
 
 /// A disk that is reached by iSCSI.
@@ -51,6 +53,28 @@ pub struct Chap {
     pub node: Login,
     /// The target's, if it is to prove itself as well.
     pub target: Option<Login>,
+}
+
+/// A namespace that is reached by NVMe/TCP.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NvmeTcpTarget {
+    /// Each `ADDRESS:PORT` or `NAME:PORT`; without a port, 4420.
+    pub portals: Vec<String>,
+    /// The subsystem's name.
+    pub nqn: String,
+    /// The namespace's number.
+    pub namespace: u32,
+    /// By what host and controller prove who they are.
+    pub dh_chap: Option<DhChap>,
+}
+
+/// Secrets of host and controller, in the form `DHHC-1:...:`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DhChap {
+    /// The node's.
+    pub host: Secret,
+    /// The controller's, if it is to prove itself as well.
+    pub controller: Option<Secret>,
 }
 
 /// A name with its secret.

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use super::harness::{self, BACKEND, MIB, Site, call, is_mount, is_root, publication, request, run, wait};
 use crate::client::Launch;
 use crate::{
-    Access, Answer, AttachGrant, BindSource, CallPath, Caller, Chap, DirectoryGrant, IscsiGrant, IscsiTarget, Login,
-    NfsGrant, NfsShare, Operation, PathRole, Permissions, PortalRange, PublicationKind, Request, Secret, Share, Target,
-    frames, sealed,
+    Access, Answer, AttachGrant, BindSource, CallPath, Caller, Chap, DhChap, DirectoryGrant, IscsiGrant, IscsiTarget,
+    Login, NfsGrant, NfsShare, NvmeTcpGrant, NvmeTcpTarget, Operation, PathRole, Permissions, PortalRange,
+    PublicationKind, Request, Secret, Share, Target, frames, sealed,
 };
 
 use Access::{ReadOnly, ReadWrite};
@@ -123,7 +123,31 @@ fn disks_beyond() -> Vec<Operation> {
     asked.extend(
         ["", "a b", "a\nnode.conn[0].address = 10.2.0.1"].map(|secret| connect(&[portal], iqn, disk, Some(secret))),
     );
+    asked.extend(namespaces_beyond());
     asked.push(Operation::MakeFileSystem { volume: "w".to_owned(), file_system: "ext4".to_owned() });
+    asked
+}
+
+/// The same by NVMe/TCP, beyond `10.1.0.0/24:4420` and the subsystems of `nqn.2026-11.example:`.
+fn namespaces_beyond() -> Vec<Operation> {
+    let (portal, nqn, disk) = ("10.1.0.1:4420", "nqn.2026-11.example:a", "uuid.aaaaaaaa-0000-0000-0000-000000000001");
+    let connect = |portal: &str, nqn: &str, identity: &str, secret: Option<&str>| {
+        let target = Target::NvmeTcp(NvmeTcpTarget {
+            portals: vec![portal.to_owned()],
+            nqn: nqn.to_owned(),
+            namespace: 1,
+            dh_chap: secret.map(|secret| DhChap { host: Secret::new(secret.to_owned()), controller: None }),
+        });
+        Operation::Connect { volume: "v".to_owned(), target, identity: identity.to_owned(), access: ReadWrite }
+    };
+    let portals = ["10.2.0.1:4420", "10.1.0.1:8009", "127.0.0.1", "localhost:4420", "", "-o", "10.1.0.1:4420,x"];
+    let names = ["nqn.2026-12.example:a", "", "nqn.2026-11.example:a,traddr=10.2.0.1", "nqn.2026-11.example:a\n"];
+    let identities = ["", "nvme0n1", "/dev/nvme0n1", "naa.6001405d1eba00000000000000000007", "uuid."];
+    let secrets = ["", "secret", "DHHC-1:00:a:,hostnqn=nqn.other", "DHHC-1:00:a:\n"];
+    let mut asked: Vec<Operation> = portals.map(|portal| connect(portal, nqn, disk, None)).into();
+    asked.extend(names.map(|nqn| connect(portal, nqn, disk, None)));
+    asked.extend(identities.map(|disk| connect(portal, nqn, disk, None)));
+    asked.extend(secrets.map(|secret| connect(portal, nqn, disk, Some(secret))));
     asked
 }
 
@@ -141,8 +165,10 @@ fn site() -> Site {
                 let nfs = NfsGrant { servers: vec!["10.1.0.0/24".to_owned()], export: "/exports/*".to_owned() };
                 let portals = vec![PortalRange { range: "10.1.0.0/24".to_owned(), port: 3260 }];
                 let iscsi = IscsiGrant { portals, iqn: "iqn.2026-11.example:*".to_owned() };
-                let both = vec![AttachGrant::Nfs(nfs), AttachGrant::Iscsi(iscsi)];
-                let attach = if name == BACKEND { both } else { Vec::new() };
+                let portals = vec![PortalRange { range: "10.1.0.0/24".to_owned(), port: 4420 }];
+                let nvme = NvmeTcpGrant { portals, nqn: "nqn.2026-11.example:*".to_owned() };
+                let all = vec![AttachGrant::Nfs(nfs), AttachGrant::Iscsi(iscsi), AttachGrant::NvmeTcp(nvme)];
+                let attach = if name == BACKEND { all } else { Vec::new() };
                 (name.to_owned(), Permissions { directories, attach, ..harness::PERMISSIONS })
             })
             .into()

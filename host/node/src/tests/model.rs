@@ -269,3 +269,17 @@ fn decisions_cover_every_kind_stage_and_presence() {
         assert_eq!(found, (at_start, in_turn), "{kind:?} {stage:?} {presence:?}");
     }
 }
+
+/// Where a disk is was written without the protocol's name while there was only one.
+#[test]
+fn places_of_disks_are_told_apart_by_their_words() {
+    use crate::helper::ledger::{Connected, DiskPlace};
+    let common = r#""identity": "x.1", "ways": [{ "portal": "10.0.0.1:1", "ours": true }], "map": null"#;
+    let iscsi: Connected = serde_json::from_str(&format!(r#"{{ "iqn": "iqn.x", "lun": 7, {common} }}"#)).unwrap();
+    assert_eq!(iscsi.place, DiskPlace::Iscsi { iqn: "iqn.x".to_owned(), lun: 7 });
+    let nvme = Connected { place: DiskPlace::NvmeTcp { nqn: "nqn.x".to_owned(), namespace: 1 }, ..iscsi.clone() };
+    for connected in [iscsi, nvme] {
+        let read: Connected = serde_json::from_str(&serde_json::to_string(&connected).unwrap()).unwrap();
+        assert_eq!(read, connected);
+    }
+}

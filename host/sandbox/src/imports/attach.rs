@@ -3,7 +3,7 @@
 use super::mounts::{Answer, into};
 use crate::store::HostState;
 use drivebay_contract::bindings::drivebay::host::attach::{
-    Chap, ConnectRequest, Health, Host, IscsiTarget, PortalState, Share, ShareRequest, Target,
+    Chap, ConnectRequest, DhChap, Health, Host, IscsiTarget, NvmeTcpTarget, PortalState, Share, ShareRequest, Target,
 };
 use drivebay_node::{self as node, Caller, Node, Secret};
 
@@ -29,6 +29,7 @@ impl Host for HostState {
     async fn connect(&mut self, request: ConnectRequest) -> Answer<()> {
         let target = match request.target {
             Target::Iscsi(target) => node::Target::Iscsi(iscsi(target)),
+            Target::NvmeTcp(target) => node::Target::NvmeTcp(nvme_tcp(target)),
         };
         let request = node::ConnectRequest {
             volume: request.volume,
@@ -76,6 +77,15 @@ fn iscsi(target: IscsiTarget) -> node::IscsiTarget {
     };
     let IscsiTarget { portals, iqn, lun, chap: given } = target;
     node::IscsiTarget { portals, iqn, lun, chap: given.map(chap) }
+}
+
+fn nvme_tcp(target: NvmeTcpTarget) -> node::NvmeTcpTarget {
+    let proof = |DhChap { host_secret, controller_secret }| node::DhChap {
+        host: Secret::new(host_secret),
+        controller: controller_secret.map(Secret::new),
+    };
+    let NvmeTcpTarget { portals, nqn, namespace_id, dh_chap } = target;
+    node::NvmeTcpTarget { portals, nqn, namespace: namespace_id, dh_chap: dh_chap.map(proof) }
 }
 
 fn health(found: node::Health) -> Health {

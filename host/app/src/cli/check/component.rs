@@ -2,6 +2,7 @@
 //! as a warning.
 
 use std::collections::BTreeMap;
+use std::path::Path;
 use std::sync::Arc;
 
 use prost::Message;
@@ -85,6 +86,7 @@ pub(super) async fn check(
         interfaces(shape, &mut report);
     }
     report.warnings.extend(places::programs(&report.imports, &granted.attach, &Programs::system()));
+    report.warnings.extend(places::kernel(&granted.attach, Path::new("/")));
     if let Some(described) = described {
         facts(described, &mut report).await;
     }

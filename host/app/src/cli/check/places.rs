@@ -39,6 +39,7 @@ const CLIENTS: [(Protocol, &str, &str, &str); 5] = [
 enum Protocol {
     Nfs,
     Iscsi,
+    NvmeTcp,
 }
 
 impl From<&AttachGrant> for Protocol {
@@ -46,6 +47,7 @@ impl From<&AttachGrant> for Protocol {
         match grant {
             AttachGrant::Nfs(_) => Self::Nfs,
             AttachGrant::Iscsi(_) => Self::Iscsi,
+            AttachGrant::NvmeTcp(_) => Self::NvmeTcp,
         }
     }
 }
@@ -143,6 +145,24 @@ pub(super) fn programs(imports: &[String], granted: &[AttachGrant], programs: &P
         )
     });
     words.chain(without).collect()
+}
+
+/// What this machine lacks for what is attached by the kernel alone, and is granted. `root` is the machine's.
+pub(super) fn kernel(granted: &[AttachGrant], root: &Path) -> Vec<String> {
+    if !granted.iter().any(|grant| Protocol::from(grant) == Protocol::NvmeTcp) {
+        return Vec::new();
+    }
+    let needed = [
+        ("dev/nvme-fabrics", "modprobe nvme_tcp, and name nvme_tcp in /etc/modules-load.d"),
+        (
+            "etc/nvme/hostnqn",
+            "write the node's NVMe host name there, and tell it to the array (package nvme-cli makes one: nvme gen-hostnqn)",
+        ),
+    ];
+    let lacking = needed.iter().filter(|(path, _)| !root.join(path).exists());
+    lacking
+        .map(|(path, remedy)| format!("/{path} is not there, so nothing is attached by NVMe/TCP here: {remedy}"))
+        .collect()
 }
 
 /// A directory that is made if it is not there.

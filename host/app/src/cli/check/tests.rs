@@ -3,7 +3,7 @@
 use super::places;
 use super::report::{ComponentReport, Report};
 use drivebay_files::Programs;
-use drivebay_policy::grants::attach::{AttachGrant, NfsGrant};
+use drivebay_policy::grants::attach::{AttachGrant, NfsGrant, NvmeTcpGrant};
 
 /// One directory with some of the programs in it, as on a machine where not everything is installed.
 #[test]
@@ -39,6 +39,21 @@ fn programs_that_are_not_installed_are_named_with_what_to_install() {
     assert!(found.len() == 1 && found[0].contains("mount.nfs"), "{found:?}");
     install(&["mount.nfs", "iscsiadm", "multipathd", "cryptsetup", "dmsetup"]);
     assert_eq!(lacking("drivebay:host/attach@0.1.0"), [""; 0]);
+}
+
+#[test]
+fn what_the_kernel_lacks_is_named_with_what_to_do() {
+    let root = tempfile::tempdir().unwrap();
+    let nvme = AttachGrant::NvmeTcp(NvmeTcpGrant { portals: Vec::new(), nqn: "nqn.2026-11.example:*".to_owned() });
+    assert_eq!(places::kernel(&[], root.path()), [""; 0], "it is not granted");
+    let found = places::kernel(std::slice::from_ref(&nvme), root.path());
+    assert!(found.len() == 2 && found[0].contains("modprobe nvme_tcp") && found[1].contains("hostnqn"), "{found:?}");
+    for directory in ["dev", "etc/nvme"] {
+        std::fs::create_dir_all(root.path().join(directory)).unwrap();
+    }
+    std::fs::write(root.path().join("dev/nvme-fabrics"), "").unwrap();
+    std::fs::write(root.path().join("etc/nvme/hostnqn"), "nqn.2014-08.example").unwrap();
+    assert_eq!(places::kernel(&[nvme], root.path()), [""; 0]);
 }
 
 #[test]

@@ -2,14 +2,15 @@
 //!
 //! Owns the order that all block protocols share. It must not know how a protocol is spoken; the way back is in `disks`.
 
+use std::net::SocketAddr;
+
 use super::super::engine::{Engine, Scope};
-use super::super::ledger::{Connected, Entry, FileId, Way};
-use super::super::protocols::iscsi;
+use super::super::ledger::{Connected, DiskPlace, Entry, FileId, Way};
 use super::super::system::blocks;
-use super::disks::turn;
+use super::disks::{self, turn};
 use super::effect::carry_out;
 use crate::error::{ErrorCode, NodeError};
-use crate::protocol::{Access, Chap, EntryKind, Target};
+use crate::protocol::{Access, EntryKind, Target};
 
 /// Connects the volume's disk.
 pub(in crate::helper) fn connect(
@@ -18,61 +19,55 @@ pub(in crate::helper) fn connect(
     identity: &str,
     access: Access,
 ) -> Result<(), NodeError> {
-    let Target::Iscsi(target) = target;
-    let portals = iscsi::portals(target, identity, &scope.grants.attach().iscsi)?;
-    let chap = target.chap.as_ref();
+    let (place, portals) = disks::place(scope, target, identity)?;
     if let Some(device) = scope.device() {
         let same = |it: &Connected| {
             let known: Vec<_> = it.ways.iter().map(|way| way.portal).collect();
-            it.iqn == target.iqn && it.lun == target.lun && it.identity == identity && known == portals
+            it.place == place && it.identity == identity && known == portals
         };
         let connected = device.connected.as_ref().filter(|it| same(it) && device.access == access);
         return match connected {
-            Some(connected) => connect_again(scope.engine, &device, connected, chap),
+            Some(connected) => connect_again(scope.engine, &device, connected, target),
             None => Err(other(scope)),
         };
     }
-    refuse_second(scope, identity)?;
-    let ours = |portal| !iscsi::has_session(&target.iqn, portal) || is_ours(scope.engine, &target.iqn, portal);
-    let ways = portals.into_iter().map(|portal| Way { portal, ours: ours(portal) }).collect();
-    let connected = Connected {
-        iqn: target.iqn.clone(),
-        lun: target.lun,
+    refuse_second(scope, &place, identity)?;
+    let mut connected = Connected {
+        place,
         identity: identity.to_owned(),
-        ways,
+        ways: Vec::new(),
         map: None,
         formatting: false,
         unstored: false,
         crypt: None,
     };
-    iscsi::expect_nobody(&connected)?;
+    connected.ways =
+        portals.into_iter().map(|portal| Way { portal, ours: is_ours(scope.engine, &connected, portal) }).collect();
+    disks::disk(&connected).expect_nobody()?;
     let mut entry = scope.draft(EntryKind::Device, "", "", FileId { device: 0, inode: 0 });
     entry.access = access;
     entry.connected = Some(Box::new(connected.clone()));
     carry_out(scope, entry, |entry| {
-        let _turn = turn(scope.engine, &connected.iqn);
-        let device = iscsi::bring_up(&connected, chap)?;
-        if access == Access::ReadOnly {
-            blocks::set_access(&device.name, access)?;
-        }
+        let _turn = turn(scope.engine, connected.target());
+        let device = disks::bring_up(&connected, target)?;
         // Of a disk that others may write to meanwhile nothing is known beyond this connection.
         entry.backing = FileId { device: blocks::number(&device.name)?, inode: entry.id };
         entry.path = device.name;
         if let Some(connected) = &mut entry.connected {
             connected.map = device.map;
         }
-        Ok(())
+        if access == Access::ReadOnly { blocks::set_access(&entry.path, access) } else { Ok(()) }
     })
     .map(drop)
 }
 
 /// Ways that were lost, or were not there before, are opened now.
-fn connect_again(engine: &Engine, device: &Entry, connected: &Connected, chap: Option<&Chap>) -> Result<(), NodeError> {
-    let _turn = turn(engine, &connected.iqn);
-    let found = iscsi::bring_up(connected, chap)?;
+fn connect_again(engine: &Engine, device: &Entry, connected: &Connected, target: &Target) -> Result<(), NodeError> {
+    let _turn = turn(engine, connected.target());
+    let found = disks::bring_up(connected, target)?;
     let disk = device.disk();
     if found.name == disk {
-        iscsi::expect_live(connected, disk)?;
+        disks::expect_disk(device)?;
         return tell_anew(engine, device);
     }
     let message = format!("{disk} was the disk of volume {}, which is {} by now", device.volume, found.name);
@@ -96,11 +91,11 @@ fn other(scope: &Scope<'_>) -> NodeError {
     NodeError::new(ErrorCode::AlreadyExists, message)
 }
 
-/// One disk is one volume's: two would have two owners of its paths.
-fn refuse_second(scope: &Scope<'_>, identity: &str) -> Result<(), NodeError> {
+/// One disk is one volume's: two would have two owners of its paths. It may have several names of its own, and one place.
+fn refuse_second(scope: &Scope<'_>, place: &DiskPlace, identity: &str) -> Result<(), NodeError> {
+    let same = |it: &Connected| it.identity == identity || it.place == *place;
     let second = scope.engine.read(|ledger| {
-        let same = |it: &&Entry| it.connected.as_ref().is_some_and(|connected| connected.identity == identity);
-        ledger.entries().find(same).map(|it| it.volume.clone())
+        ledger.entries().find(|it| it.connected.as_deref().is_some_and(same)).map(|it| it.volume.clone())
     });
     second.map_or(Ok(()), |volume| {
         let message = format!("the disk {identity} is connected here already, for volume {volume}");
@@ -108,10 +103,13 @@ fn refuse_second(scope: &Scope<'_>, identity: &str) -> Result<(), NodeError> {
     })
 }
 
-/// Whether the ledger says that a session was begun here.
-fn is_ours(engine: &Engine, iqn: &str, portal: std::net::SocketAddr) -> bool {
-    engine.read(|ledger| {
-        let mut ways = ledger.entries().filter_map(|it| it.connected.as_ref()).filter(|it| it.iqn == iqn);
-        ways.any(|it| it.ways.iter().any(|way| way.portal == portal && way.ours))
-    })
+/// Whether a session is the host's to end: none is there, or the ledger says that it was begun here.
+fn is_ours(engine: &Engine, connected: &Connected, portal: SocketAddr) -> bool {
+    let begun_here = || {
+        engine.read(|ledger| {
+            let ways = ledger.entries().filter_map(|it| it.connected.as_ref()?.way(connected.target(), portal));
+            ways.into_iter().any(|way| way.ours)
+        })
+    };
+    !disks::disk(connected).has_session(portal) || begun_here()
 }

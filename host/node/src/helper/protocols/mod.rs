@@ -7,10 +7,13 @@
 
 mod access;
 pub(super) mod beginning;
+pub(super) mod disk;
 pub(super) mod flush;
 pub(super) mod iscsi;
 pub(super) mod nfs;
+pub(super) mod nvme;
 mod outcome;
+pub(super) mod portals;
 pub(super) mod private;
 mod usage;
 

@@ -21,6 +21,15 @@ pub(crate) const UMOUNT: &str = include_str!("umount.txt");
 const PAGE: &str = include_str!("page-83.txt");
 pub(crate) const DISK: &str = "naa.60014050000000000000000000000000";
 
+/// Of two namespaces of the kernel's own subsystem (Linux 6.1), as a controller answered Identify: the list of identifications, and the
+/// namespace itself.
+pub(crate) const IDENTIFICATIONS: &str = include_str!("nvme-identifications.txt");
+pub(crate) const NAMESPACE: &str = include_str!("nvme-namespace.txt");
+/// What Linux 6.1 lists of the controllers of [`SUBSYSTEM`], a file in each line: two portals, of which the second one is cut, and two
+/// namespaces, of which the second one is inaccessible by the first portal.
+const NVME: &str = include_str!("nvme-sysfs.txt");
+pub(crate) const SUBSYSTEM: &str = "nqn.2026-11.dev.drivebay:array";
+
 /// All cases of a file.
 pub(crate) fn cases(file: &str) -> Vec<(&str, Outcome)> {
     let blocks = file.split("\n\n").map(str::trim).filter(|block| !block.is_empty());
@@ -44,5 +53,22 @@ fn case(block: &str) -> Option<(&str, Outcome)> {
 
 /// The bytes of [`PAGE`].
 pub(crate) fn page() -> Vec<u8> {
-    PAGE.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+    bytes(PAGE)
+}
+
+/// The bytes that a file has in hexadecimal digits.
+pub(crate) fn bytes(file: &str) -> Vec<u8> {
+    file.split_whitespace().map(|byte| u8::from_str_radix(byte, 16).unwrap()).collect()
+}
+
+/// The files of [`NVME`], below a directory that stands for `/sys`.
+pub(crate) fn nvme() -> tempfile::TempDir {
+    let sys = tempfile::tempdir().unwrap();
+    for line in NVME.lines() {
+        let (path, word) = line.strip_prefix("/sys/").and_then(|rest| rest.split_once(": ")).unwrap();
+        let path = sys.path().join(path);
+        std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        std::fs::write(path, format!("{word}\n")).unwrap();
+    }
+    sys
 }

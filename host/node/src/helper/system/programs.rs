@@ -187,6 +187,13 @@ pub(crate) fn run_in(
     execute(program, arguments, how)
 }
 
+/// As [`run_within`] with all rights, for this program itself as one of its parts, with its words at standard input.
+pub(crate) fn run_ourselves(part: &str, words: Told, limit: Duration) -> Result<Outcome, NodeError> {
+    let how = How { cue: NO_SERVER.as_ref(), input: Some(words.into()), ..How::within(limit, Rights::Ours) };
+    // As the kernel runs it, also when its file was replaced by a newer one meanwhile.
+    execute("/proc/self/exe", &[part], how)
+}
+
 /// What a program calls the directory of [`run_in`]: its standard input.
 pub(crate) const HERE: &str = "/proc/self/fd/0";
 

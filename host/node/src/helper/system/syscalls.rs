@@ -264,6 +264,72 @@ pub(crate) fn scsi_inquiry(disk: impl AsFd, page: u8, timeout_ms: u32) -> rustix
     Ok(data.get(..length).unwrap_or_default().to_vec())
 }
 
+/// `struct nvme_passthru_cmd`.
+#[repr(C)]
+#[derive(Debug, Default)]
+struct NvmeCommand {
+    opcode: u8,
+    flags: u8,
+    reserved: u16,
+    namespace: u32,
+    words_2_3: [u32; 2],
+    metadata: u64,
+    data: u64,
+    metadata_length: u32,
+    data_length: u32,
+    words_10_15: [u32; 6],
+    timeout_ms: u32,
+    result: u32,
+}
+
+/// The status of the command comes back as the call's result, which no pattern of the crate covers.
+struct NvmeAdmin<'a>(&'a mut NvmeCommand);
+
+#[allow(unsafe_code, reason = "implementing an ioctl")]
+// SAFETY: the operation reads and writes one `nvme_passthru_cmd`, which is borrowed for as long as the call takes.
+unsafe impl Ioctl for NvmeAdmin<'_> {
+    type Output = IoctlOutput;
+    const IS_MUTATING: bool = true;
+    fn opcode(&self) -> Opcode {
+        opcode::read_write::<NvmeCommand>(b'N', 0x41)
+    }
+    fn as_ptr(&mut self) -> *mut c_void {
+        (&raw mut *self.0).cast()
+    }
+    unsafe fn output_from_ptr(out: IoctlOutput, _: *mut c_void) -> rustix::io::Result<IoctlOutput> {
+        Ok(out)
+    }
+}
+
+/// Bytes of what Identify answers.
+pub(crate) const NVME_PAGE: usize = 4096;
+
+/// Has an NVMe controller identify a namespace, in the way that `structure` (CNS) says. It is the controller that answers, not what
+/// the kernel remembers. The inner error is the status that it ended the command with.
+#[allow(unsafe_code, reason = "ioctl")]
+pub(crate) fn nvme_identify(
+    controller: impl AsFd,
+    namespace: u32,
+    structure: u8,
+    timeout_ms: u32,
+) -> rustix::io::Result<Result<Box<[u8; NVME_PAGE]>, u16>> {
+    const IDENTIFY: u8 = 6;
+    let mut page = Box::new([0_u8; NVME_PAGE]);
+    let mut command = NvmeCommand {
+        opcode: IDENTIFY,
+        namespace,
+        data: page.as_mut_ptr().expose_provenance() as u64,
+        data_length: 4096,
+        timeout_ms,
+        ..NvmeCommand::default()
+    };
+    command.words_10_15[0] = u32::from(structure);
+    // SAFETY: see the implementation; what the command names is one page, which outlives the call.
+    let status = unsafe { ioctl::ioctl(controller, NvmeAdmin(&mut command)) }?;
+    let status = u16::try_from(status).map_err(|_| Errno::IO)?;
+    Ok(if status == 0 { Ok(page) } else { Err(status) })
+}
+
 /// `struct mount_attr`, first version.
 #[repr(C)]
 #[derive(Debug)]

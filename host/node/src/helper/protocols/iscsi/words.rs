@@ -1,47 +1,19 @@
-//! What a request and a grant for iSCSI say: targets, portals, secrets. Pure, but for looking names up.
+//! What a request and a grant for iSCSI say: targets, disks, secrets. Pure, but for looking names up.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::SocketAddr;
 
-use super::super::access::{Servers, addresses};
+use super::super::portals::{Grant, Kind, choose};
 use super::identity;
 use crate::error::{ErrorCode, NodeError};
-use crate::permissions::IscsiGrant as Granted;
 use crate::protocol::{Chap, IscsiTarget, Login};
 
-/// Where iSCSI is served unless it is said otherwise.
-const PORT: u16 = 3260;
-const MOST_PORTALS: usize = 16;
+/// How its portals and targets are written.
+const KIND: Kind = Kind { port: 3260, example: "{ protocol = \"iscsi\", portals = [...], iqn = \"...\" }" };
 /// The highest number in the form that all arrays and kernels write alike.
 const HIGHEST_LUN: u16 = 255;
 /// Bytes of the longest target's name (RFC 3720), and of the longest name and secret that the program reads.
 const LONGEST_NAME: usize = 223;
 const LONGEST_SECRET: usize = 255;
-
-/// Portals, and the targets that may be reached there.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Grant {
-    portals: Vec<(Servers, u16)>,
-    iqn: String,
-}
-
-impl Grant {
-    /// Understands the operator's grant.
-    pub(in crate::helper) fn read(grant: Granted) -> Result<Self, NodeError> {
-        let portals = grant.portals.into_iter().map(|portal| Ok((Servers::read(&[portal.range])?, portal.port)));
-        Ok(Self { portals: portals.collect::<Result<_, NodeError>>()?, iqn: grant.iqn })
-    }
-
-    fn opens(&self, iqn: &str) -> bool {
-        match self.iqn.strip_suffix('*') {
-            Some(beginning) => iqn.starts_with(beginning),
-            None => iqn == self.iqn,
-        }
-    }
-
-    fn holds(&self, address: IpAddr, port: u16) -> bool {
-        self.portals.iter().any(|(servers, granted)| *granted == port && servers.hold(address))
-    }
-}
 
 /// The portals with the addresses that grants name, each once and in their order.
 pub(in crate::helper) fn portals(
@@ -50,38 +22,7 @@ pub(in crate::helper) fn portals(
     grants: &[Grant],
 ) -> Result<Vec<SocketAddr>, NodeError> {
     check(target, identity)?;
-    let opening: Vec<&Grant> = grants.iter().filter(|grant| grant.opens(&target.iqn)).collect();
-    let mut found = Vec::new();
-    for text in &target.portals {
-        let (host, port) = split(text)?;
-        let granted = |address: &IpAddr| opening.iter().any(|grant| grant.holds(*address, port));
-        let addresses = if opening.is_empty() { Vec::new() } else { addresses(host)? };
-        let address = addresses.into_iter().find(granted).ok_or_else(|| not_granted(&target.iqn, text))?;
-        let portal = SocketAddr::new(address, port);
-        if !found.contains(&portal) {
-            found.push(portal);
-        }
-    }
-    Ok(found)
-}
-
-fn not_granted(iqn: &str, portal: &str) -> NodeError {
-    let message = format!(
-        "no grant opens {iqn} at {portal}; to allow it, grant attach = [{{ protocol = \"iscsi\", portals = [...], iqn = \
-         \"...\" }}]"
-    );
-    NodeError::new(ErrorCode::NotGranted, message)
-}
-
-fn split(text: &str) -> Result<(&str, u16), NodeError> {
-    let wrong = || NodeError::new(ErrorCode::Invalid, "a portal is ADDRESS:PORT, an IPv6 address in brackets");
-    let (host, port) = match text.find(']') {
-        Some(end) => (text.get(..=end), text.get(end + 1..)),
-        None => text.split_once(':').map_or((Some(text), None), |(host, port)| (Some(host), Some(port))),
-    };
-    let port = port.map(|port| port.strip_prefix(':').unwrap_or(port)).filter(|port| !port.is_empty());
-    let port = port.map_or(Ok(PORT), |port| port.parse().map_err(|_| wrong()))?;
-    Ok((host.ok_or_else(wrong)?, port))
+    choose(&KIND, &target.iqn, &target.portals, grants)
 }
 
 fn check(target: &IscsiTarget, identity: &str) -> Result<(), NodeError> {
@@ -90,9 +31,6 @@ fn check(target: &IscsiTarget, identity: &str) -> Result<(), NodeError> {
         return invalid(
             "a target's name begins with iqn., eui. or naa. and has small letters, digits, dots, colons and hyphens",
         );
-    }
-    if !(1..=MOST_PORTALS).contains(&target.portals.len()) {
-        return invalid("a target has 1 to 16 portals");
     }
     if target.lun > HIGHEST_LUN {
         return invalid("disks with numbers over 255 are not connected");
@@ -126,14 +64,14 @@ fn is_login(login: &Login) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::permissions::PortalRange;
+    use crate::permissions::{IscsiGrant, PortalRange};
     use crate::protocol::Secret;
 
     const IDENTITY: &str = "naa.6001405d1eba00000000000000000007";
 
     fn grant(range: &str, port: u16, iqn: &str) -> Grant {
         let portals = vec![PortalRange { range: range.to_owned(), port }];
-        Grant::read(Granted { portals, iqn: iqn.to_owned() }).unwrap()
+        Grant::iscsi(IscsiGrant { portals, iqn: iqn.to_owned() }).unwrap()
     }
 
     fn target(portals: &[&str], iqn: &str) -> IscsiTarget {
