@@ -30,7 +30,7 @@ pub(crate) enum Source {
 
 /// A volume that is wanted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct VolumeWish {
+pub(crate) struct VolumeSpec {
     pub(crate) name: String,
     pub(crate) bytes: u64,
     pub(crate) provisioning: String,
@@ -66,7 +66,7 @@ pub(crate) struct Export {
 
 /// An access that is wanted.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ExportWish {
+pub(crate) struct ExportSpec {
     pub(crate) readonly: bool,
     pub(crate) shared: bool,
     pub(crate) label: String,
@@ -97,7 +97,7 @@ pub(crate) struct Volume {
     pub(crate) group: Option<String>,
     pub(crate) exports: Vec<Export>,
     pub(crate) job: Option<String>,
-    pub(crate) wish: VolumeWish,
+    pub(crate) wish: VolumeSpec,
     pub(crate) key: Key,
 }
 
@@ -164,13 +164,13 @@ pub(crate) struct Fence {
 #[derive(Clone, Debug, Deserialize)]
 pub(crate) struct Map {
     pub(crate) bytes: u64,
-    pub(crate) extents: Vec<Stretch>,
+    pub(crate) extents: Vec<Extent>,
     pub(crate) next: Option<u64>,
 }
 
 /// One of them.
 #[derive(Clone, Copy, Debug, Deserialize)]
-pub(crate) struct Stretch {
+pub(crate) struct Extent {
     pub(crate) offset: u64,
     pub(crate) length: u64,
 }

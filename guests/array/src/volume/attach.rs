@@ -8,7 +8,7 @@ use drivebay_sdk::types::{AccessMode, StringMap};
 use drivebay_sdk::{Error, Reason, Result};
 
 use super::{objection, path_of};
-use crate::array::{Answer, Array, Disk, Export, ExportWish, Volume, escape};
+use crate::array::{Answer, Array, Disk, Export, ExportSpec, Volume, escape};
 use crate::backend::Backend;
 use crate::node;
 use crate::refusal::answered;
@@ -64,7 +64,7 @@ impl Backend {
 }
 
 impl Array<'_> {
-    fn attach(&self, id: &str, node: &str, wish: &ExportWish) -> Answer<Volume> {
+    fn attach(&self, id: &str, node: &str, wish: &ExportSpec) -> Answer<Volume> {
         let path = format!("{}/exports/{}", path_of(id), escape(node));
         let alike = |export: &Export| {
             export.readonly == wish.readonly && export.shared == wish.shared && export.label == wish.label
@@ -78,7 +78,7 @@ fn export_of<'a>(volume: &'a Volume, node: &str) -> Option<&'a Export> {
     volume.exports.iter().find(|export| export.host == node)
 }
 
-fn wish_of(request: &PublishVolumeRequest) -> ExportWish {
+fn wish_of(request: &PublishVolumeRequest) -> ExportSpec {
     let capability = &request.volume_capability;
     let mode = match capability.access_mode {
         AccessMode::MultiNodeSingleWriter if !request.readonly => WRITER,
@@ -91,7 +91,7 @@ fn wish_of(request: &PublishVolumeRequest) -> ExportWish {
         AccessMode::SingleNodeMultiWriter => "single-node-multi-writer",
     };
     let kind = capability.mount().map_or("block", |mount| mount.fs_type.as_deref().unwrap_or("mount"));
-    ExportWish {
+    ExportSpec {
         readonly: request.readonly,
         shared: capability.access_mode.is_multi_node(),
         label: format!("{mode} {kind}"),

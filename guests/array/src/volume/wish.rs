@@ -11,7 +11,7 @@ use drivebay_sdk::volumes::CreateVolumeRequest;
 use drivebay_sdk::{Error, Reason, Result};
 
 use super::{name_of, objection};
-use crate::array::{Source, Volume, VolumeChange, VolumeWish};
+use crate::array::{Source, Volume, VolumeChange, VolumeSpec};
 
 /// Sizes are multiples of this.
 pub(crate) const STEP: u64 = 4_096;
@@ -91,7 +91,7 @@ impl Wish {
     }
 
     /// The request to the array, with a source of so many bytes.
-    pub(crate) fn sized(&self, source: Option<u64>) -> Result<VolumeWish> {
+    pub(crate) fn sized(&self, source: Option<u64>) -> Result<VolumeSpec> {
         let least = source.unwrap_or(DEFAULT);
         let mut bytes = CapacityRange::choose(self.range, least, STEP)?;
         if let Some(source) = source.filter(|source| *source > bytes) {
@@ -101,7 +101,7 @@ impl Wish {
             }
             bytes = source;
         }
-        Ok(VolumeWish {
+        Ok(VolumeSpec {
             name: self.name.clone(),
             bytes,
             provisioning: self.mutable.provisioning.unwrap_or("thin").to_owned(),

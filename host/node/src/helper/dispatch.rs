@@ -5,7 +5,6 @@
 
 use std::sync::Arc;
 
-use super::crew::Pace;
 use super::engine::{Engine, Scope};
 use super::ledger::{Entry, Ledger, Record};
 use super::ops::mount::{Source, Wanted};
@@ -15,6 +14,7 @@ use super::ops::{
 use super::recover::{abandon, recover, settle};
 use super::rules;
 use super::turns::{Turn, VolumeKey};
+use super::worker_pool::Pace;
 use crate::error::{ErrorCode, NodeError};
 use crate::protocol::{Answer, Caller, LedgerEntry, Operation, Publication, Request};
 

@@ -6,7 +6,7 @@
 //! ```text
 //! serve -> dispatch -> recover -> ops -> engine -> book -> journal -> ledger
 //!   |         '-> rules            |
-//!   '-> crew -> schedule           |       |  still --> journal -> ledger (read by others)
+//!   '-> worker_pool -> schedule    |       |  still --> journal -> ledger (read by others)
 //!                                  |       |-----> turns, holds, heavy, proofs
 //!                                  |       '-----> permits -> grants
 //!                                  |                            |
@@ -16,11 +16,10 @@
 //!                                               '-> system (what the kernel and its programs are asked)
 //! ```
 //!
-//! `ops`, `protocols`, `crypt` and `system` speak to the log through `said`, and know of the ledger what an entry and a file's
+//! `ops`, `protocols`, `crypt` and `system` speak to the log through `log_budget`, and know of the ledger what an entry and a file's
 //! identity are; `engine` and `grants` know of `protocols` what may be granted, and of `system` how paths are opened.
 
 pub(crate) mod book;
-mod crew;
 mod crypt;
 mod dispatch;
 mod engine;
@@ -30,6 +29,7 @@ mod holds;
 pub(crate) mod journal;
 pub(crate) mod ledger;
 mod limits;
+mod log_budget;
 pub(crate) mod ops;
 pub(crate) mod options;
 mod permits;
@@ -39,12 +39,12 @@ mod protocols;
 mod recorded;
 pub(crate) mod recover;
 mod rules;
-mod said;
 pub(crate) mod schedule;
 mod serve;
 mod still;
 pub(crate) mod system;
 pub(crate) mod turns;
+mod worker_pool;
 
 pub use protocols::nvme::fabrics_main;
 pub use serve::helper_main;

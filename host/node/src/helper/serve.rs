@@ -10,12 +10,12 @@ use std::panic::AssertUnwindSafe;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::crew::{Crew, Started};
 use super::dispatch;
 use super::engine::Engine;
 use super::limits::{GRACE, WAITING_OF_ONE};
 use super::ops::freeze;
 use super::system::programs;
+use super::worker_pool::{Started, WorkerPool};
 use crate::error::{ErrorCode, NodeError};
 use crate::permissions::ReadPermissions;
 use crate::protocol::{Answer, Numbered, Operation, Reply, Request};
@@ -46,12 +46,12 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
         }
     };
     let replies = Arc::new(Mutex::new(socket.try_clone().map_err(unreadable)?));
-    let crew = Crew::new(engine.turns.clone(), engine.shares);
-    let waiting = crew.clone();
+    let worker_pool = WorkerPool::new(engine.turns.clone(), engine.shares);
+    let waiting = worker_pool.clone();
     engine.turns.when_freed(move || waiting.start_what_can());
     let ended = loop {
         match frames::receive::<Numbered>(&*socket) {
-            Ok(Some(numbered)) => start(&engine, &crew, &replies, numbered),
+            Ok(Some(numbered)) => start(&engine, &worker_pool, &replies, numbered),
             Ok(None) => break Ok(()),
             Err(error) => break Err(unreadable(error)),
         }
@@ -59,7 +59,7 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
     programs::wait_for_no_server();
     // What runs may wait for a frozen file system, and a freeze may be among what runs.
     freeze::thaw_all(&engine);
-    while !crew.finish(GRACE) {
+    while !worker_pool.finish(GRACE) {
         // The next helper waits for this one's end, and with it all backends.
         programs::wait_for_nothing();
     }
@@ -67,7 +67,7 @@ fn serve(descriptor: RawFd, mandate: RawFd, read: ReadPermissions) -> Result<(),
     ended
 }
 
-fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbered: Numbered) {
+fn start(engine: &Arc<Engine>, worker_pool: &WorkerPool, replies: &Arc<Mutex<OwnedFd>>, numbered: Numbered) {
     let Numbered { id, request } = numbered;
     if request.operation == Operation::Reread {
         // In the order of arrival: what follows relies on it.
@@ -76,7 +76,7 @@ fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbe
     if let Some(note) = dispatch::note(engine, &request) {
         reply(replies, &Reply { id, result: answer(engine, &request) });
         drop(note);
-        return crew.start_what_can();
+        return worker_pool.start_what_can();
     }
     let is_thaw = matches!(request.operation, Operation::Thaw { .. });
     let (key, backend) = (dispatch::turn_of(&request), request.caller.backend.clone());
@@ -91,8 +91,8 @@ fn start(engine: &Arc<Engine>, crew: &Crew, replies: &Arc<Mutex<OwnedFd>>, numbe
     };
     if is_thaw {
         // What has all the slots may be waiting for this very thaw.
-        crew.work_at_once(&backend, work);
-    } else if crew.work(&backend, pace, key, work).is_err() {
+        worker_pool.work_at_once(&backend, work);
+    } else if worker_pool.work(&backend, pace, key, work).is_err() {
         let message = format!("{WAITING_OF_ONE} requests of backend {backend} wait for node work already");
         reply(replies, &Reply { id, result: Err(NodeError::new(ErrorCode::Limit, message)) });
     }

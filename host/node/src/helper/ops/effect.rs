@@ -4,7 +4,7 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::{Entry, Mark, Stage};
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::super::system::paths::{Place, Shape};
 use super::super::system::table::MountTable;
 use super::undo::undo;

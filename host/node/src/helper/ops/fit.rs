@@ -10,7 +10,7 @@
 
 use super::super::engine::Scope;
 use super::super::ledger::Entry;
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::super::system::blocks;
 use super::super::system::programs::run_without_rights;
 use crate::error::NodeError;

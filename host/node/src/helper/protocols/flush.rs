@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::super::system::programs::{self, Rights};
 use crate::error::{ErrorCode, NodeError};
 

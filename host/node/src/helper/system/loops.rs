@@ -13,7 +13,7 @@ use rustix::fs::{OFlags, major};
 use rustix::io::Errno;
 
 use super::super::ledger::{Entry, FileId};
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::blocks::{self, ensure_unused, errno_of, size};
 use super::busy::pause;
 use super::direct;

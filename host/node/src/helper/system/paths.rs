@@ -223,19 +223,19 @@ pub(crate) fn stat(file: impl AsFd, shown: &str) -> Result<Stat, NodeError> {
 
 /// What a file is and never ceases to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Glance {
+pub(crate) struct FileFacts {
     pub(crate) id: FileId,
     /// None for devices, pipes and the like.
     pub(crate) shape: Option<Shape>,
 }
 
 /// As [`stat`], from what this machine knows already: no server is asked, which might hang.
-pub(crate) fn glance(file: impl AsFd, shown: &str) -> Result<Glance, NodeError> {
+pub(crate) fn glance(file: impl AsFd, shown: &str) -> Result<FileFacts, NodeError> {
     let flags = AtFlags::EMPTY_PATH | AtFlags::STATX_DONT_SYNC;
     let seen = rustix::fs::statx(file, "", flags, StatxFlags::TYPE | StatxFlags::INO)
         .map_err(|errno| NodeError::system(format!("looking at {shown}"), errno))?;
     let device = rustix::fs::makedev(seen.stx_dev_major, seen.stx_dev_minor);
-    Ok(Glance { id: FileId { device, inode: seen.stx_ino }, shape: Shape::of_mode(u32::from(seen.stx_mode)) })
+    Ok(FileFacts { id: FileId { device, inode: seen.stx_ino }, shape: Shape::of_mode(u32::from(seen.stx_mode)) })
 }
 
 /// The file's identity.

@@ -21,7 +21,7 @@ use rustix::io::{Errno, FdFlags};
 use rustix::process::{Pid, PidfdFlags, Resource, Rlimit, Signal, setrlimit};
 use rustix::thread::{CapabilitySet, CapabilitySets};
 
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::covered::Covered;
 use super::told::Told;
 use crate::error::{ErrorCode, NodeError};
@@ -86,7 +86,7 @@ impl Outcome {
             None => "was killed by a signal".to_owned(),
         };
         say(&format!("{} {end}: {}", self.program, in_a_line(&self.output)));
-        let message = format!("{} {end}; the log has what it said", self.program);
+        let message = format!("{} {end}; the log has what it log_budget", self.program);
         Err(NodeError::new(ErrorCode::Failed, message))
     }
 }

@@ -12,7 +12,7 @@ mod words;
 use std::net::SocketAddr;
 
 use super::super::ledger::Connected;
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::super::system::blocks;
 use super::disk::{Device, Disk, Store};
 use crate::error::{ErrorCode, NodeError};

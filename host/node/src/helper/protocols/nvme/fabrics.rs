@@ -14,7 +14,7 @@ use std::time::Duration;
 
 use rustix::io::Errno;
 
-use super::super::super::said::say;
+use super::super::super::log_budget::say;
 use super::super::super::system::blocks::errno_of;
 use super::super::super::system::programs;
 use super::super::super::system::told::Told;

@@ -16,7 +16,7 @@ use std::time::{Duration, Instant};
 
 use self::controllers::Controller;
 use super::super::ledger::Connected;
-use super::super::said::say;
+use super::super::log_budget::say;
 use super::super::system::blocks;
 use super::super::system::busy::pause;
 use super::disk::{Device, Disk, Store};

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use super::limits::Shares;
-use super::said;
+use super::log_budget;
 use super::schedule::Schedule;
 use super::turns::{Turn, Turns, VolumeKey};
 
@@ -35,7 +35,7 @@ pub(super) enum Pace {
 
 /// The threads, and what waits for one.
 #[derive(Clone)]
-pub(super) struct Crew(Arc<Shared>);
+pub(super) struct WorkerPool(Arc<Shared>);
 
 struct Shared {
     schedules: Mutex<Schedules>,
@@ -58,7 +58,7 @@ impl Schedules {
     }
 }
 
-impl Crew {
+impl WorkerPool {
     pub(super) fn new(turns: Turns, shares: Shares) -> Self {
         let work = Schedule::for_work(shares.at_once);
         let schedules = Mutex::new(Schedules { work, servers: Schedule::for_servers() });
@@ -99,17 +99,17 @@ impl Crew {
     }
 
     fn start(&self, backend: &str, pace: Pace, job: Job, turn: Option<Turn>) {
-        let crew = self.clone();
+        let worker_pool = self.clone();
         let shared = Arc::new(Mutex::new(Some(job)));
         let (of_thread, name) = (Arc::clone(&shared), backend.to_owned());
         let work = move || {
-            said::work_for(&name);
+            log_budget::work_for(&name);
             if let Some(job) = take(&of_thread) {
                 job(Started::Yes);
             }
             drop(turn);
-            crew.end(&name, pace);
-            crew.start_what_can();
+            worker_pool.end(&name, pace);
+            worker_pool.start_what_can();
         };
         if thread::Builder::new().name("node-work".to_owned()).spawn(work).is_err() {
             // The turn went with the work that was not begun.
