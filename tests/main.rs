@@ -73,6 +73,8 @@ mod redaction;
 #[cfg(test)]
 mod refusals;
 #[cfg(test)]
+mod replay;
+#[cfg(test)]
 mod sites;
 #[cfg(test)]
 mod statements;

@@ -14,6 +14,8 @@ use super::site::{LONG, Setup, Site, patiently};
 use crate::canaries::files_below;
 use crate::canaries::search::{STEM, assert_clean, found_in};
 use crate::redaction::{is_secret, name_of, secret_methods};
+use crate::replay::recorder::Recorder;
+use crate::support::Guest;
 
 /// Both sites, and what was called.
 struct Life {
@@ -207,6 +209,7 @@ async fn are_checked_by_the_array_and_show_nowhere() {
     let (user, password) = (format!("{STEM}user"), format!("{STEM}right?>>?\u{ff}"));
     let setup = Setup { program: &program, user: &user, password: &password, log: "trace" };
     let (a, b) = setup.pair().await;
+    let mut recorder = Recorder::begin(&a.host, &[]).await;
     let mut life = Life { a, b, user, password, wrong: 0, called: BTreeSet::new() };
     let volume = volumes(&mut life).await;
     snapshots(&mut life, &volume).await;
@@ -216,6 +219,13 @@ async fn are_checked_by_the_array_and_show_nowhere() {
     nodes(&mut life, &volume).await;
     life.change(&format!("{CSI}/DeleteVolume"), json!({ "volumeId": volume })).await;
     check_all_called(&life).await;
+    let (code, words) = recorder.interrupt().await;
+    assert_eq!(code, 0, "{words}");
+    let written = recorder.text();
+    assert_clean("the recording", written.as_bytes());
+    assert!(!written.contains("Bearer "), "sessions of the array");
+    assert!(written.contains("secret-value-1") && written.matches("\"line\":\"request\"").count() > 100, "{words}");
+    recorder.is_the_same(&Guest("array").path()).await;
 
     for site in [&mut life.a, &mut life.b] {
         for words in [&["status"][..], &["status", "--json"], &["history", "under-test"]] {

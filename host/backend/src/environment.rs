@@ -17,6 +17,7 @@ use drivebay_policy::BackendConfig;
 use drivebay_policy::grants::attach::{AttachGrant, IscsiGrant, NfsGrant, NvmeTcpGrant, Portal};
 use drivebay_policy::grants::node::MountOption;
 use drivebay_policy::limits::Limits;
+use drivebay_recording::Switch;
 use drivebay_sandbox::boundary::Boundary;
 use drivebay_sandbox::cache::CodeCache;
 use drivebay_sandbox::lane::Lane;
@@ -155,6 +156,7 @@ pub(super) struct Shared {
     pub log: Arc<GuestLog>,
     pub files: Files,
     pub egress: Arc<Egress>,
+    pub recording: Arc<Switch>,
 }
 
 pub(super) fn surroundings(
@@ -180,6 +182,7 @@ pub(super) fn surroundings(
         limits: config.limits.clone(),
         view,
         boundary: environment.boundary.clone(),
+        recording: Arc::clone(&shared.recording),
         ending: Notify::new(),
     })
 }

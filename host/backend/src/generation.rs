@@ -314,7 +314,11 @@ impl Generation {
         let InstancePolicy::Reuse { idle, .. } = self.config.instances else { return None };
         let now = Instant::now();
         let mut pool = self.idle.lock().unwrap_or_else(PoisonError::into_inner);
-        let is_old = |live: &mut Live| now.saturating_duration_since(live.idle_since) >= idle;
+        let recorder = self.around.recording.current();
+        let is_old = |live: &mut Live| {
+            // A recording has all that its instances have done, or it could not be replayed.
+            now.saturating_duration_since(live.idle_since) >= idle || !live.is_recorded_by(recorder.as_ref())
+        };
         let old: Vec<_> = pool.extract_if(.., is_old).collect();
         let found = look(&mut pool);
         drop(pool);

@@ -111,8 +111,8 @@ async fn look(
     let exports = Exports::find(program.pre()).map_err(|e| loader::types(&format!("{e:#}")))?;
     let files = files(&config, &jobs(&config), &OpenFiles::new(most_open(&config)), &Reaches::default())?;
     let log = log(&config);
-    let shared =
-        Shared { lane, memory: MemoryInUse::default(), files, egress: egress(&config, "check".to_owned(), &log)?, log };
+    let egress = egress(&config, "check".to_owned(), &log)?;
+    let shared = Shared { lane, memory: MemoryInUse::default(), files, egress, log, recording: Arc::default() };
     let around = Arc::new(surroundings(&config, environment, &shared, View::ReadOnly)?);
     let mut live = ask(&around, &program, "describe").await?;
     loader::check_types(&mut live, &exports)?;

@@ -60,6 +60,7 @@ use drivebay_files::Drained;
 use drivebay_observe::GuestLog;
 use drivebay_observe::metrics::{CallMeter, Metered};
 use drivebay_policy::BackendConfig;
+use drivebay_recording::Switch;
 use drivebay_sandbox::lane::Lane;
 use drivebay_sandbox::limiter::MemoryInUse;
 
@@ -77,6 +78,8 @@ pub struct Backend {
     pub health: Health,
     /// Where its guests wait for disks and compute for long.
     pub lane: Arc<Lane>,
+    /// Where it shows whether its instances are recorded.
+    pub recording: Arc<Switch>,
     /// What its calls hold; all generations share it.
     memory: MemoryInUse,
     /// What the log holds of it.
@@ -119,6 +122,7 @@ impl Backend {
             locks: LockTable::new(),
             health: Health::new(Arc::clone(&log)),
             lane: Lane::new(&config.name),
+            recording: Arc::default(),
             memory: MemoryInUse::default(),
             log,
             calls: CallMeter::new(&config.name, Method::ALL.len()),

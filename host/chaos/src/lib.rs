@@ -41,6 +41,12 @@ pub trait Stage: Send + Sync {
 
     /// Whether its state holds these bytes.
     async fn holds(&self, bytes: &[u8]) -> Result<bool>;
+
+    /// Begins a recording of what follows.
+    fn record(&self);
+
+    /// What was recorded since then, and no more is.
+    fn recorded(&self) -> String;
 }
 
 /// What is played.
@@ -181,7 +187,9 @@ impl Theatre<'_> {
         client.story.clear();
         let names = Seed::new(self.plan.seed, &name);
         let mut play = Play::new(client, self.world, self.stage, &self.abilities, names);
+        self.stage.record();
         let played = play.play(scenario).await;
+        let recording = self.stage.recorded();
         let story = std::mem::take(&mut play.client.story);
         match &played {
             Ok(()) => progress(&format!("{name}: well")),
@@ -190,7 +198,7 @@ impl Theatre<'_> {
         if played.is_err() {
             play.clear().await;
         }
-        report.took(name, played, story);
+        report.took(name, played, (story, recording));
         drop(self.world.measured());
     }
 }

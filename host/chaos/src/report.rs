@@ -29,6 +29,9 @@ pub struct Finding {
     pub scenario: String,
     /// Its calls, with what struck them.
     pub story: Vec<String>,
+    /// What passed between the host and the component meanwhile.
+    #[serde(skip)]
+    pub recording: String,
     /// Others that break it, too.
     pub also: Vec<String>,
 }
@@ -39,14 +42,15 @@ impl Report {
     }
 
     /// Takes the end of a scenario.
-    pub(super) fn took(&mut self, scenario: String, played: Played, story: Vec<String>) {
+    pub(super) fn took(&mut self, scenario: String, played: Played, (story, recording): (Vec<String>, String)) {
         self.scenarios += 1;
         let Err(broken) = played else { return };
         if let Some(found) = self.findings.iter_mut().find(|found| found.rule == broken.rule) {
             found.also.push(scenario);
             return;
         }
-        self.findings.push(Finding { rule: broken.rule, says: broken.says, scenario, story, also: Vec::new() });
+        let (rule, says) = (broken.rule, broken.says);
+        self.findings.push(Finding { rule, says, scenario, story, recording, also: Vec::new() });
     }
 
     /// How many scenarios broke a rule.
@@ -63,7 +67,7 @@ impl Report {
     pub fn text(&self, again: &str) -> String {
         let mut out = String::new();
         for found in &self.findings {
-            let Finding { rule, says, scenario, story, also } = found;
+            let Finding { rule, says, scenario, story, also, .. } = found;
             let _ = writeln!(out, "FAIL {}: {says}", rule.id());
             for (number, line) in (1..).zip(story) {
                 let _ = writeln!(out, "  {number:>2}. {line}");
@@ -94,9 +98,9 @@ mod tests {
     fn a_rule_is_told_once_with_the_first_scenario_that_shows_it() {
         let mut report = Report::new(7);
         let story = vec!["CreateVolume".to_owned()];
-        report.took("life".to_owned(), Ok(()), Vec::new());
-        report.took("create/kill-1".to_owned(), Err(broken(Rule::Leak, "1 key")), story.clone());
-        report.took("create/kill-2".to_owned(), Err(broken(Rule::Leak, "2 keys")), story);
+        report.took("life".to_owned(), Ok(()), Default::default());
+        report.took("create/kill-1".to_owned(), Err(broken(Rule::Leak, "1 key")), (story.clone(), String::new()));
+        report.took("create/kill-2".to_owned(), Err(broken(Rule::Leak, "2 keys")), (story, String::new()));
         assert!(report.scenarios == 3 && !report.is_good());
         let text = report.text("drivebay test a.wasm --deep --seed 7");
         assert!(text.starts_with("FAIL leak: 1 key\n   1. CreateVolume\n"), "{text}");

@@ -23,7 +23,7 @@ wasmtime::component::bindgen!({
         default: async | trappable,
     },
     exports: { default: async },
-    additional_derives: [PartialEq],
+    additional_derives: [PartialEq, serde::Serialize],
     with: {
         "wasi:keyvalue/store.bucket": crate::Bucket,
     },

@@ -7,7 +7,7 @@ use super::bridge::{Exports, Interface, Method};
 use super::check::Flaw;
 use super::convert::{BadAnswer, Invalid};
 use crate::bindings::drivebay::backend::types;
-use crate::engine::{Error, FunctionIndex, Instance, InstancePre, Store};
+use crate::engine::{Error, FunctionIndex, Instance, InstancePre, Store, Watch};
 
 /// A request that a guest can answer.
 pub trait Call: prost::Message + Default + Sized {
@@ -19,7 +19,7 @@ pub trait Call: prost::Message + Default + Sized {
 
     /// Converts the request, calls the guest and converts its answer. The inner error is the guest's
     /// own, the outer one says that there is none.
-    fn invoke<T: Send + 'static>(
+    fn invoke<T: Watch + Send + 'static>(
         self,
         exports: &Exports,
         store: &mut Store<T>,
@@ -91,6 +91,11 @@ pub struct WrongTypes {
 }
 
 impl Exports {
+    /// The function behind an RPC, and its name.
+    pub(super) fn behind(&self, method: Method) -> Option<(&FunctionIndex, (Interface, &'static str))> {
+        self.functions().behind(method).zip(method.function())
+    }
+
     /// The interfaces that the component exports, in the order of the contract.
     pub fn present(&self) -> impl Iterator<Item = Interface> + '_ {
         Interface::ALL.into_iter().filter(|interface| self.has(*interface))
@@ -130,7 +135,7 @@ impl Functions {
     }
 
     /// The one behind an RPC.
-    pub(super) fn behind(&self, method: Method) -> Option<&FunctionIndex> {
+    fn behind(&self, method: Method) -> Option<&FunctionIndex> {
         self.0.get(method as usize)?.as_ref()
     }
 }
@@ -178,6 +183,10 @@ macro_rules! interfaces {
                 })
             }
 
+            pub(super) const fn functions(&self) -> &crate::call::Functions {
+                &self.functions
+            }
+
             /// Whether the component exports an interface.
             pub const fn has(&self, interface: Interface) -> bool {
                 match interface {
@@ -211,19 +220,19 @@ macro_rules! call {
 
             const METHOD: Method = Method::$method;
 
-            async fn invoke<T: Send + 'static>(
+            async fn invoke<T: crate::engine::Watch + Send + 'static>(
                 self,
                 exports: &Exports,
                 store: &mut crate::engine::Store<T>,
                 instance: &crate::engine::Instance,
             ) -> Result<Result<crate::Told<Self::Answer>, imported::types::Error>, crate::CallFault> {
-                type Given = (Result<$given, imported::types::Error>,);
+                type Given = Result<$given, imported::types::Error>;
 
-                let Some(function) = exports.functions.behind(Method::$method) else {
+                let Some(function) = exports.behind(Method::$method) else {
                     return Err(crate::CallFault::NotExported(Interface::$interface));
                 };
                 $(let kept = <$kept as crate::call::Keep<_>>::keep(&self);)?
-                let (result,) = call!(@enter $input self, $taken, function, store, instance);
+                let result: Given = call!(@enter $input self, $taken, function, store, instance);
                 match result {
                     Ok(answer) => Ok(Ok(call!(@answer $answer answer, $(kept, $kept)?))),
                     Err(error) => Ok(Err(error)),
@@ -233,14 +242,14 @@ macro_rules! call {
     };
     (@type page $response:ty) => { Page<$response> };
     (@type $answer:ident $response:ty) => { $response };
-    (@enter request $this:expr, $taken:ty, $function:ident, $store:ident, $instance:ident) => {{
+    (@enter request $this:expr, $taken:ty, $function:expr, $store:ident, $instance:ident) => {{
         let request: $taken = $this.into_wit()?;
-        let function = $instance.get_typed_func::<(&$taken,), Given>(&mut *$store, $function)?;
-        function.call_async(&mut *$store, (&request,)).await?
+        crate::engine::enter(($store, $instance), $function, (&request,)).await?
     }};
-    (@enter nothing $this:expr, $taken:ty, $function:ident, $store:ident, $instance:ident) => {
-        $instance.get_typed_func::<$taken, Given>(&mut *$store, $function)?.call_async(&mut *$store, ()).await?
-    };
+    (@enter nothing $this:expr, $taken:ty, $function:expr, $store:ident, $instance:ident) => {{
+        let nothing: $taken = ();
+        crate::engine::enter(($store, $instance), $function, nothing).await?
+    }};
     (@answer empty $answer:ident,) => {{
         let () = $answer;
         Self::Answer::default().into()

@@ -10,6 +10,7 @@ mod call;
 pub mod check;
 pub mod compat;
 mod convert;
+pub mod engine;
 mod features;
 mod lists;
 mod method;
@@ -28,12 +29,6 @@ mod bridge {
 
     include!(concat!(env!("OUT_DIR"), "/bridge.rs"));
     include!(concat!(env!("OUT_DIR"), "/conversions.rs"));
-}
-
-/// The engine's types that a call needs.
-pub mod engine {
-    pub use wasmtime::component::{ComponentExportIndex as FunctionIndex, Instance, InstancePre};
-    pub use wasmtime::{Error, Store};
 }
 
 /// An open bucket of `wasi:keyvalue/store`. There is one a backend, so the handle carries nothing.

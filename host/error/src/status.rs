@@ -136,6 +136,11 @@ pub fn malformed(words: impl Into<String>) -> Status {
     Status::new(Code::InvalidArgument, words)
 }
 
+/// An operator's request that cannot be carried out as things are.
+pub fn not_now(words: impl Into<String>) -> Status {
+    Status::new(Code::FailedPrecondition, words)
+}
+
 /// A request that is no gRPC call.
 pub fn not_grpc(words: &'static str) -> Status {
     Status::new(Code::InvalidArgument, words)

@@ -127,6 +127,11 @@ impl GuestLog {
         self.memory.remember(values, Instant::now())
     }
 
+    /// What a guest may know during a call: its secrets, and those of the calls before.
+    pub fn known(&self, own: &Secrets) -> Secrets {
+        self.memory.with(own, Instant::now())
+    }
+
     /// A guest's words as `fit` has them, also without the secrets of the calls before.
     pub fn fit(&self, text: &str, limit: usize, secrets: &Secrets) -> Option<String> {
         fit(text, limit, &self.memory.with(secrets, Instant::now()))

@@ -9,6 +9,7 @@ mod forms;
 mod index;
 pub(super) mod memory;
 mod telling;
+pub mod veil;
 mod view;
 
 use std::fmt;

@@ -7,12 +7,15 @@ pub type Answer<T> = Result<T, Error>;
 
 /// Runs one export of one interface and gives its answer, or the fault that ended it.
 macro_rules! own_call {
-    ($live:expr, $indices:expr, |$guest:ident, $store:ident| $call:expr) => {{
+    ($live:expr, $indices:expr, $interface:ident $name:literal, $call:ident($($argument:ident),*)) => {{
         let indices = $indices;
         $live
-            .run(async |$store: &mut Store<HostState>, instance: &Instance| {
-                let $guest = indices.load(&mut *$store, instance)?;
-                let answer: Answer<_> = $call.await?;
+            .run(async |store: &mut Store<HostState>, instance: &Instance| {
+                use drivebay_contract::engine::Watch as _;
+                let guest = indices.load(&mut *store, instance)?;
+                store.data_mut().enters((drivebay_contract::Interface::$interface, $name), &($(&$argument,)*));
+                let answer: Answer<_> = guest.$call(&mut *store, $($argument),*).await?;
+                store.data_mut().returns(&answer);
                 answer.map_err($crate::instance::GuestEnd::Other)
             })
             .await

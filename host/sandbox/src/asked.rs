@@ -41,7 +41,7 @@ impl AskedExports {
     /// The fault that ended the guest.
     pub async fn members(&self, live: &mut Live, group: &str) -> Result<Option<Answer<Vec<String>>>, Fault> {
         let Some(indices) = &self.groups else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_members(store, group)).map(Some)
+        own_call!(live, indices, VolumeGroups "members", call_members(group)).map(Some)
     }
 
     /// `volume-groups.groups-of`; none: there are no groups.
@@ -50,7 +50,7 @@ impl AskedExports {
     /// The fault that ended the guest.
     pub async fn groups_of(&self, live: &mut Live, volume: &str) -> Result<Option<Answer<Vec<String>>>, Fault> {
         let Some(indices) = &self.groups else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_groups_of(store, volume)).map(Some)
+        own_call!(live, indices, VolumeGroups "groups-of", call_groups_of(volume)).map(Some)
     }
 
     /// `replication.state-of`; none: nothing is replicated.
@@ -63,6 +63,6 @@ impl AskedExports {
         source: &ReplicationSource,
     ) -> Result<Option<Answer<SourceState>>, Fault> {
         let Some(indices) = &self.replication else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_state_of(store, source)).map(Some)
+        own_call!(live, indices, Replication "state-of", call_state_of(source)).map(Some)
     }
 }

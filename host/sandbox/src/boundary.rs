@@ -11,7 +11,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
-use wasmtime_wasi::HostWallClock;
 
 use super::context::CallContext;
 
@@ -128,19 +127,5 @@ impl Gate {
         if let Some(inner) = &self.0 {
             inner.world.left(&inner.call, used());
         }
-    }
-}
-
-/// The clock of a world.
-#[derive(Debug)]
-pub(super) struct Clock(pub(super) Arc<dyn Boundary>);
-
-impl HostWallClock for Clock {
-    fn resolution(&self) -> Duration {
-        Duration::from_nanos(1)
-    }
-
-    fn now(&self) -> Duration {
-        self.0.now()
     }
 }

@@ -14,6 +14,7 @@ use super::lane::Lane;
 use super::meter::{FREE, Meter, Metered};
 use super::store::HostState;
 use super::surroundings::Surroundings;
+use drivebay_recording::Recorder;
 
 /// A component that is loaded and linked, ready to be instantiated.
 #[derive(Clone)]
@@ -81,6 +82,15 @@ impl Live {
         self.meter.restart();
     }
 
+    /// Whether all that it has done is in this recording; none: nothing is being recorded.
+    pub fn is_recorded_by(&self, recorder: Option<&Arc<Recorder>>) -> bool {
+        match (&self.store.data().tape, recorder) {
+            (tape, Some(recorder)) => tape.as_ref().is_some_and(|tape| tape.is_of(recorder)),
+            // What is left of a recording that has ended costs a look, and goes with the instance.
+            (_, None) => true,
+        }
+    }
+
     /// Looks at the instance without running it.
     pub fn check<T>(&mut self, look: impl FnOnce(&mut Store<HostState>, &Instance) -> T) -> T {
         look(&mut self.store, &self.instance)
@@ -108,13 +118,17 @@ impl Live {
         };
         self.store.data_mut().leave();
         around.lane.note(self.meter.since_told());
-        match done {
-            Some(Ok(Ok(value))) => Ok(Ok(value)),
-            Some(Ok(Err(GuestEnd::Other(error)))) => Ok(Err(error)),
-            Some(Ok(Err(GuestEnd::Engine(error)))) => Err(Fault::of_call(&error)),
-            Some(Err(_)) => Err(Fault::new(FaultKind::Wall, "while the guest worked on the call")),
-            None => Err(Fault::new(FaultKind::Drained, "its generation's drain time was over")),
+        let fault = match done {
+            Some(Ok(Ok(value))) => return Ok(Ok(value)),
+            Some(Ok(Err(GuestEnd::Other(error)))) => return Ok(Err(error)),
+            Some(Ok(Err(GuestEnd::Engine(error)))) => Fault::of_call(&error),
+            Some(Err(_)) => Fault::new(FaultKind::Wall, "while the guest worked on the call"),
+            None => Fault::new(FaultKind::Drained, "its generation's drain time was over"),
+        };
+        if let Some(tape) = &self.store.data().tape {
+            tape.ended(&fault.to_string());
         }
+        Err(fault)
     }
 }
 

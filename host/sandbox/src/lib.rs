@@ -20,5 +20,6 @@ pub mod loading;
 pub mod memory;
 mod meter;
 pub mod own;
+mod recorded;
 pub mod store;
 pub mod surroundings;

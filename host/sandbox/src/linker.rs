@@ -2,11 +2,10 @@
 //! own interfaces. Whether a grant is there is asked at the call, so one .wasm serves everywhere.
 
 use wasmtime::Engine;
-use wasmtime::component::{HasSelf, Linker};
+use wasmtime::component::Linker;
 
-use super::imports::{filesystem, http, sockets};
+use super::imports::{filesystem, http, recorded, sockets};
 use super::store::HostState;
-use drivebay_contract::bindings::Everything;
 
 /// The linker of one engine.
 ///
@@ -18,6 +17,6 @@ pub(crate) fn build(engine: &Engine) -> wasmtime::Result<Linker<HostState>> {
     filesystem::link(&mut linker, HostState::file_system)?;
     sockets::link(&mut linker)?;
     http::link(&mut linker)?;
-    Everything::add_to_linker::<_, HasSelf<_>>(&mut linker, |state| state)?;
+    recorded::link(&mut linker)?;
     Ok(linker)
 }

@@ -61,19 +61,36 @@ impl Loader {
     /// # Errors
     /// Everything that can be wrong with the file before it is linked, in words.
     pub async fn load(&self, bytes: Bytes, digest: String, cache: Option<Arc<CodeCache>>) -> Result<Loaded, LoadError> {
-        recognise(&bytes)?;
-        let (this, name, kept) = (self.clone(), digest.clone(), cache.clone());
-        let found = blocking(move || Ok(this.find(&name, kept.as_deref()))).await?;
-        let component = match found {
-            Some(component) => component,
-            None => self.compile(bytes, digest, cache).await?,
-        };
+        let component = self.component(bytes, digest, cache).await?;
         let this = self.clone();
         blocking(move || {
             let shape = Shape::of(&component);
             Ok(Loaded { shape, linked: this.link(&component) })
         })
         .await
+    }
+
+    /// The same without linking: for those who answer its imports themselves.
+    ///
+    /// # Errors
+    /// As `load`.
+    pub async fn component(
+        &self,
+        bytes: Bytes,
+        digest: String,
+        cache: Option<Arc<CodeCache>>,
+    ) -> Result<Component, LoadError> {
+        recognise(&bytes)?;
+        let (this, name, kept) = (self.clone(), digest.clone(), cache.clone());
+        match blocking(move || Ok(this.find(&name, kept.as_deref()))).await? {
+            Some(component) => Ok(component),
+            None => self.compile(bytes, digest, cache).await,
+        }
+    }
+
+    /// The engine that its components run on.
+    pub const fn engine(&self) -> &Engine {
+        &self.engine
     }
 
     async fn compile(

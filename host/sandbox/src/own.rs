@@ -64,7 +64,7 @@ impl OwnExports {
     /// # Errors
     /// The fault that ended the guest.
     pub async fn describe(&self, live: &mut Live) -> Result<Answer<Description>, Fault> {
-        own_call!(live, &self.identity, |guest, store| guest.call_describe(store))
+        own_call!(live, &self.identity, Identity "describe", call_describe())
     }
 
     /// `identity.probe`.
@@ -72,7 +72,7 @@ impl OwnExports {
     /// # Errors
     /// The fault that ended the guest.
     pub async fn probe(&self, live: &mut Live) -> Result<Answer<Readiness>, Fault> {
-        own_call!(live, &self.identity, |guest, store| guest.call_probe(store))
+        own_call!(live, &self.identity, Identity "probe", call_probe())
     }
 
     /// `node.get-node`; none: the backend has no node side.
@@ -81,7 +81,7 @@ impl OwnExports {
     /// The fault that ended the guest.
     pub async fn get_node(&self, live: &mut Live) -> Result<Option<Answer<NodeDescription>>, Fault> {
         let Some(indices) = &self.node else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_get_node(store)).map(Some)
+        own_call!(live, indices, Node "get-node", call_get_node()).map(Some)
     }
 
     /// `background.list-due`; none: there is no background work.
@@ -90,7 +90,7 @@ impl OwnExports {
     /// The fault that ended the guest.
     pub async fn list_due(&self, live: &mut Live, now: WitInstant) -> Result<Option<Answer<DueWorks>>, Fault> {
         let Some(indices) = &self.background else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_list_due(store, now)).map(Some)
+        own_call!(live, indices, Background "list-due", call_list_due(now)).map(Some)
     }
 
     /// `background.run-step`; none: there is no background work.
@@ -99,7 +99,7 @@ impl OwnExports {
     /// The fault that ended the guest.
     pub async fn run_step(&self, live: &mut Live, id: &str) -> Result<Option<Answer<Step>>, Fault> {
         let Some(indices) = &self.background else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_run_step(store, id)).map(Some)
+        own_call!(live, indices, Background "run-step", call_run_step(id)).map(Some)
     }
 
     /// `recovery.recover`; none: nothing to recover.
@@ -108,7 +108,7 @@ impl OwnExports {
     /// The fault that ended the guest.
     pub async fn recover(&self, live: &mut Live) -> Result<Option<Answer<()>>, Fault> {
         let Some(indices) = &self.recovery else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_recover(store)).map(Some)
+        own_call!(live, indices, Recovery "recover", call_recover()).map(Some)
     }
 
     /// `self-test.run-self-test`; none: there is none.
@@ -117,6 +117,6 @@ impl OwnExports {
     /// The fault that ended the guest.
     pub async fn self_test(&self, live: &mut Live) -> Result<Option<Answer<()>>, Fault> {
         let Some(indices) = &self.self_test else { return Ok(None) };
-        own_call!(live, indices, |guest, store| guest.call_run_self_test(store)).map(Some)
+        own_call!(live, indices, SelfTest "run-self-test", call_run_self_test()).map(Some)
     }
 }

@@ -8,7 +8,7 @@ use wasmtime::component::ResourceTable;
 use wasmtime_wasi::{WasiCtx, WasiCtxBuilder, WasiCtxView, WasiView};
 use wasmtime_wasi_http::WasiHttpCtx;
 
-use super::boundary::{Clock, Gate, Passed, Used};
+use super::boundary::{Gate, Passed, Used};
 use super::context::CallContext;
 use super::imports::cursors::Cursors;
 use super::imports::filesystem::{FileSystemView, Waiting};
@@ -16,9 +16,11 @@ use super::imports::http::outgoing::{self, Outgoing};
 use super::imports::stdio::{CurrentCall, LogStream};
 use super::limiter::{LimitHit, Limiter};
 use super::meter::Meter;
+use super::recorded;
 use super::surroundings::Surroundings;
 use drivebay_observe::Level;
 use drivebay_observe::drill::{self, Defence};
+use drivebay_recording::Tape;
 
 /// Random bytes that a guest may ask for at once.
 const RANDOM_BYTES: u64 = 64 * 1024;
@@ -35,6 +37,8 @@ pub struct HostState {
     pub(super) http_fields: WasiHttpCtx,
     pub(super) table: ResourceTable,
     pub(super) cursors: Cursors,
+    /// What is recorded of it; none: nothing, as nearly always.
+    pub(super) tape: Option<Tape>,
     /// Made when the guest first asks for something of it: many calls end without.
     wasi: Option<Box<Wasi>>,
 }
@@ -57,11 +61,12 @@ impl HostState {
     /// The surroundings of a new instance, for its first call.
     pub(super) fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>, meter: &Arc<Meter>) -> Self {
         let mut table = ResourceTable::new();
+        let tape = recorded::tape(around, call);
         table.set_max_capacity(around.limits.handles);
         Self {
             limiter: Limiter::new(&around.limits, &around.memory),
             crossing_left: around.limits.crossing_total,
-            http: Outgoing::new(around, call),
+            http: Outgoing::new(around, call, tape.clone()),
             http_fields: outgoing::fields(),
             waiting: Waiting {
                 lane: Arc::clone(&around.lane),
@@ -72,6 +77,7 @@ impl HostState {
             call: Arc::clone(call),
             table,
             cursors: Cursors::default(),
+            tape,
             wasi: None,
         }
     }
@@ -123,6 +129,9 @@ impl HostState {
         self.crossing_left = self.around.limits.crossing_total;
         self.waiting.gate.begin(call);
         self.http.begin(call);
+        if let Some(tape) = &self.tape {
+            tape.begin(&self.around.log.known(&call.secrets));
+        }
         if let Some(wasi) = &self.wasi {
             wasi.current.set(Arc::clone(call));
         }
@@ -131,24 +140,22 @@ impl HostState {
 
 impl WasiView for HostState {
     fn ctx(&mut self) -> WasiCtxView<'_> {
-        let wasi = self.wasi.get_or_insert_with(|| Box::new(Wasi::new(&self.around, &self.call)));
+        let wasi = self.wasi.get_or_insert_with(|| Box::new(Wasi::new(&self.around, &self.call, self.tape.as_ref())));
         WasiCtxView { ctx: &mut wasi.engines, table: &mut self.table }
     }
 }
 
 impl Wasi {
     /// As every toolchain expects it, giving nothing. Files are not the engine's.
-    fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> Self {
+    fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>, tape: Option<&Tape>) -> Self {
         let current = Arc::new(CurrentCall::new(Arc::clone(call)));
-        let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(&current), level);
+        let stream = |level| LogStream::new(Arc::clone(around), Arc::clone(&current), level, tape.cloned());
         let streams = [stream(Level::Info), stream(Level::Warn)];
         let mut wasi = WasiCtxBuilder::new();
         let random = if drill::stands(Defence::RandomBytes) { RANDOM_BYTES } else { u64::MAX };
         let [output, error] = streams.clone();
         wasi.stdout(output).stderr(error).max_random_size(random);
-        if let Some(world) = &around.boundary {
-            wasi.wall_clock(Clock(Arc::clone(world)));
-        }
+        recorded::sources(&mut wasi, around.boundary.as_ref(), tape);
         if !drill::stands(Defence::Sockets) {
             wasi.inherit_network().allow_tcp(true).allow_udp(true).allow_ip_name_lookup(true);
         }

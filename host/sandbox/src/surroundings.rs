@@ -14,6 +14,7 @@ pub use drivebay_files::View;
 use drivebay_node::Node;
 use drivebay_observe::GuestLog;
 use drivebay_policy::limits::Limits;
+use drivebay_recording::Switch;
 use drivebay_state::Namespace;
 
 /// What one generation's instances share.
@@ -47,6 +48,8 @@ pub struct Surroundings {
     pub view: View,
     /// The world that they find; none: the real one.
     pub boundary: Option<Arc<dyn Boundary>>,
+    /// Where it shows whether they are recorded; the backend's, shared by all its generations.
+    pub recording: Arc<Switch>,
     /// Ends all guests that are running when it is told to (`notify_waiters`).
     pub ending: Notify,
 }

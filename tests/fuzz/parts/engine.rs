@@ -6,6 +6,7 @@ use std::marker::PhantomData;
 
 use serde::de::DeserializeOwned;
 
+use crate::Interface;
 use crate::made::Maker;
 
 /// What the engine itself can fail with; here, that there is nothing to make an answer of.
@@ -55,9 +56,10 @@ pub struct FunctionIndex;
 #[derive(Clone, Debug)]
 pub struct GuestIndices;
 
-/// A function that takes and gives these.
-#[derive(Debug)]
-pub struct Function<P, R>(PhantomData<(P, R)>);
+/// Nobody watches.
+pub trait Watch {}
+
+impl<T> Watch for T {}
 
 impl<T> InstancePre<T> {
     /// The component.
@@ -88,18 +90,13 @@ impl GuestIndices {
     }
 }
 
-impl Instance {
-    /// Any function.
-    pub fn get_typed_func<P, R>(&self, _store: impl Sized, _function: &FunctionIndex) -> Result<Function<P, R>, Error> {
-        Ok(Function(PhantomData))
-    }
-}
-
-impl<P: Debug, R: DeserializeOwned> Function<P, R> {
-    /// Remembers what is asked and makes up an answer.
-    pub async fn call_async<T>(&self, store: &mut Store<T>, asked: P) -> Result<R, Error> {
-        store.asked = Some(format!("{asked:?}"));
-        let mut maker = Maker::new(&store.says, &store.words);
-        R::deserialize(&mut maker).map_err(|nothing| Error(nothing.to_string()))
-    }
+/// Remembers what is asked and makes up an answer.
+pub(crate) async fn enter<T, P: Debug, R: DeserializeOwned>(
+    (store, _): (&mut Store<T>, &Instance),
+    _function: (&FunctionIndex, (Interface, &'static str)),
+    asked: P,
+) -> Result<R, Error> {
+    store.asked = Some(format!("{asked:?}"));
+    let mut maker = Maker::new(&store.says, &store.words);
+    R::deserialize(&mut maker).map_err(|nothing| Error(nothing.to_string()))
 }

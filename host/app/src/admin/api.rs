@@ -3,26 +3,31 @@
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use tokio_util::sync::CancellationToken;
 use tonic::{Request, Response, Status, Streaming};
 
 use super::Backends;
 use super::sent::Upload;
-use super::{answer, digest};
+use super::{answer, digest, recording};
 use drivebay_backend::gate::{Refusal, RefusalId};
 use drivebay_backend::lifecycle::{Force, Intake, Rollout};
 use drivebay_backend::{Backend, Command, Control, Wait};
 use drivebay_error::status;
 use drivebay_proto::admin::{
     CommandResponse, DrainRequest, GetHistoryRequest, GetHistoryResponse, GetStatusRequest, GetStatusResponse,
-    PinRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
+    PinRequest, RecordRequest, ReloadRequest, RollbackRequest, StopRequest, admin_server::Admin,
 };
 
 /// The service over the host's backends.
-pub(super) struct Api(pub(super) Arc<dyn Backends>);
+pub(super) struct Api {
+    pub(super) backends: Arc<dyn Backends>,
+    /// The host ends: what would go on without end ends, too.
+    pub(super) end: CancellationToken,
+}
 
 impl Api {
     fn find(&self, name: &str) -> Result<(Arc<Backend>, Control), Status> {
-        let all = self.0.all();
+        let all = self.backends.all();
         let names: Vec<_> = all.iter().map(|(backend, _)| backend.name.clone()).collect();
         let found = all.into_iter().find(|(backend, _)| backend.name == name);
         found.ok_or_else(|| status::unknown_backend(name, &names))
@@ -38,7 +43,7 @@ impl Api {
     async fn file(&self, backend: &Backend, named: PathBuf, sent: Option<Upload>) -> Result<PathBuf, Refusal> {
         let Some(sent) = sent else { return Ok(named) };
         let failed = |words: String| Refusal::new(RefusalId::Unreadable, format!("what was sent: {words}"));
-        let place = self.0.place_for_sent().ok_or_else(|| failed("this host keeps nothing".to_owned()))?;
+        let place = self.backends.place_for_sent().ok_or_else(|| failed("this host keeps nothing".to_owned()))?;
         let (name, path) = (backend.name.clone(), named.clone());
         let file =
             tokio::task::spawn_blocking(move || if sent.is_at(&path) { Ok(path) } else { sent.keep(&place, &name) });
@@ -61,7 +66,7 @@ impl Admin for Api {
         for name in &names {
             self.find(name)?;
         }
-        let all = self.0.all().into_iter().map(|(backend, _)| backend);
+        let all = self.backends.all().into_iter().map(|(backend, _)| backend);
         let wanted = all.filter(|backend| names.is_empty() || names.contains(&backend.name));
         let mut backends = Vec::new();
         for backend in wanted {
@@ -71,7 +76,8 @@ impl Admin for Api {
             };
             backends.push(answer::backend(&backend, &absent));
         }
-        let confinement = self.0.in_force().map(|in_force| answer::confinement(&in_force, &self.0.mounts()));
+        let confinement =
+            self.backends.in_force().map(|in_force| answer::confinement(&in_force, &self.backends.mounts()));
         Ok(Response::new(GetStatusResponse { backends, confinement }))
     }
 
@@ -98,14 +104,14 @@ impl Admin for Api {
         };
         let wait = if request.wait { Wait::Outcome } else { Wait::Nothing };
         // What has come to be there since is to be found.
-        self.0.mounts().renew().await;
+        self.backends.mounts().renew().await;
         let component = if let Some(named) = component {
             match self.file(&backend, named, sent).await {
                 Ok(file) => Some(file),
                 Err(refusal) => return Ok(Response::new(answer::command(Err(refusal)))),
             }
         } else {
-            if let Err(words) = self.0.packages().look(&request.name).await {
+            if let Err(words) = self.backends.packages().look(&request.name).await {
                 let refusal = Refusal::new(RefusalId::Unreadable, words);
                 return Ok(Response::new(answer::command(Err(refusal))));
             }
@@ -131,6 +137,15 @@ impl Admin for Api {
             }
         };
         self.command(&name, Command::Pin(code)).await
+    }
+
+    type RecordStream = recording::Pieces;
+
+    async fn record(&self, request: Request<Streaming<RecordRequest>>) -> Result<Response<Self::RecordStream>, Status> {
+        let mut asked = request.into_inner();
+        let first = asked.message().await?.ok_or_else(|| status::malformed("the first message says what to record"))?;
+        let (backend, _) = self.find(&first.name)?;
+        recording::begin(&backend, &first, (asked, self.end.clone())).map(Response::new)
     }
 
     async fn drain(&self, request: Request<DrainRequest>) -> Result<Response<CommandResponse>, Status> {

@@ -5,6 +5,7 @@ mod answer;
 mod api;
 mod digest;
 pub mod page;
+pub mod recording;
 mod sent;
 
 use std::path::{Path, PathBuf};
@@ -75,9 +76,10 @@ pub fn serve(
     let listener = listener::listen(path, MODE)?;
     tracing::info!(socket = %path.display(), "open for operators");
     let path = path.to_owned();
+    let api = Api { backends, end: end.clone() };
     Ok(async move {
         let served = Server::builder()
-            .add_service(AdminServer::new(Api(backends)))
+            .add_service(AdminServer::new(api))
             .serve_with_incoming_shutdown(
                 accept::incoming(listener, ConnectionLimit::new(CONNECTIONS)),
                 end.cancelled_owned(),

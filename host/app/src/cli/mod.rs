@@ -12,6 +12,7 @@ mod grant_options;
 mod keys;
 mod kit;
 pub mod part;
+mod replay;
 mod serve;
 mod test;
 
@@ -77,6 +78,8 @@ const EXAMPLES: &str = "Examples:
   drivebay new my-array                               begin a backend of your own
   drivebay check backend.wasm                         what is in a component, and whether it fits
   drivebay test backend.wasm --deep                   test a component, also in a world that fails
+  drivebay record array bug.jsonl --for 60s           write down what a backend does, for a bug report
+  drivebay replay bug.jsonl backend.wasm              what a component does with a recording
   drivebay conform --csi unix:///run/csi.sock         test any driver against the rules
   drivebay call --socket /run/csi.sock csi.v1.Identity/GetPluginInfo";
 
@@ -123,6 +126,10 @@ enum Command {
     /// Run the attacks of hostile backends against a host of this program.
     #[cfg(feature = "drill")]
     Attack(attack::Args),
+    /// Write down what passes between a running host and a backend, for a bug report.
+    Record(admin::record::Args),
+    /// Replay a recording on a component and show what it does otherwise.
+    Replay(replay::Args),
     /// Show the state of the backends of a running host.
     Status(admin::status::Args),
     /// List the generations of a backend, newest first.
@@ -193,6 +200,8 @@ fn begin(cli: Cli, built_in: &'static BuiltIn) -> ExitCode {
         Command::Conform(args) => conform::run(&args).into(),
         #[cfg(feature = "drill")]
         Command::Attack(args) => attack::run(&args, built_in.faulty).into(),
+        Command::Record(args) => admin::record::run(&args).into(),
+        Command::Replay(args) => replay::run(&args).into(),
         Command::Status(args) => admin::status::run(&args).into(),
         Command::History(args) => admin::history::run(&args).into(),
         Command::Reload(args) => admin::command::reload(&args).into(),

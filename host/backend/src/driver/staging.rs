@@ -109,6 +109,7 @@ impl Driver {
             log,
             files,
             egress,
+            recording: Arc::clone(&self.backend.recording),
         };
         let around = |view| environment::surroundings(config, &self.environment, &shared, view).map(Arc::new);
         let (look, around) = (around(View::ReadOnly)?, around(View::Full)?);

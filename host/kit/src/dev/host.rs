@@ -20,12 +20,17 @@ const LOG: &str = "info,guest=debug,calls=debug";
 /// Longer than a host takes that lets its calls end.
 const END: Duration = Duration::from_secs(10);
 
+/// Between two looks at a socket.
+const LOOK: Duration = Duration::from_millis(20);
+
 /// A host, running or not.
 #[derive(Debug)]
 pub(super) struct Host {
     /// This program.
     program: PathBuf,
     place: Place,
+    /// Where it is recorded.
+    record: Option<PathBuf>,
     running: Option<Group>,
     /// What shows the log. Dropped with it.
     lines: JoinSet<()>,
@@ -33,8 +38,8 @@ pub(super) struct Host {
 
 impl Host {
     /// Not running yet.
-    pub(super) fn new(program: PathBuf, place: Place) -> Self {
-        Self { program, place, running: None, lines: JoinSet::new() }
+    pub(super) fn new(program: PathBuf, place: Place, record: Option<PathBuf>) -> Self {
+        Self { program, place, record, running: None, lines: JoinSet::new() }
     }
 
     /// Lets it serve a component: by a swap where it runs, else from its start.
@@ -67,25 +72,55 @@ impl Host {
         serve.args(["serve", "--log-format", "json", "--log", LOG, "--config"]).arg(self.place.configuration());
         let mut running = Group::start(serve.stderr(Stdio::piped()))?;
         let lines = running.child().stderr.take().context("the host has no log")?;
-        let csi = self.place.csi();
+        let (csi, admin) = (self.place.csi(), self.place.admin());
+        // Of a host that is started again the recording goes on nowhere: a recording is of one.
+        let mut record = self.record.take().map(|file| self.recording(&file));
         self.lines.spawn(async move {
+            let mut recording = None;
             let mut lines = BufReader::new(lines).lines();
             while let Ok(Some(line)) = lines.next_line().await {
                 match show::line(&line) {
                     Shown::Words(words) => say(&words),
-                    Shown::Listening(socket) if Path::new(&socket) == csi => say(&format!("serving: unix://{socket}")),
+                    Shown::Listening(socket) if Path::new(&socket) == csi => {
+                        if let Some(mut record) = record.take() {
+                            listens(&admin).await;
+                            recording = record.spawn().ok();
+                        }
+                        say(&format!("serving: unix://{socket}"));
+                    }
                     Shown::Listening(_) | Shown::Nothing => {}
                 }
+            }
+            // It ends with its host, and says how much it has.
+            if let Some(mut recording) = recording {
+                let _ = recording.wait().await;
             }
         });
         self.running = Some(running);
         Ok(())
     }
 
+    /// The operator's command that records it.
+    fn recording(&self, file: &Path) -> Command {
+        let mut record = Command::new(&self.program);
+        record.args(["record", BACKEND]).arg(file).arg("--admin").arg(self.place.admin()).stdin(Stdio::null());
+        record
+    }
+
     /// Ends it.
-    pub(super) async fn end(self) {
+    pub(super) async fn end(mut self) {
         if let Some(running) = self.running {
             running.end(END).await;
+            let said = async { while self.lines.join_next().await.is_some() {} };
+            let _ = tokio::time::timeout(END, said).await;
         }
+    }
+}
+
+/// Waits until somebody listens at a socket, for as long as a host may take from one of its sockets to the next.
+async fn listens(socket: &Path) {
+    let until = tokio::time::Instant::now() + END;
+    while tokio::net::UnixStream::connect(socket).await.is_err() && tokio::time::Instant::now() < until {
+        tokio::time::sleep(LOOK).await;
     }
 }

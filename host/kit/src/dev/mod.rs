@@ -28,6 +28,7 @@ it failed are printed; nothing is refused for what went wrong before. The state 
 Examples:
   drivebay dev
   drivebay dev --component target/wasm32-wasip2/release/array.wasm -- cargo build --release --target wasm32-wasip2
+  drivebay dev --record bug.jsonl
   drivebay call --socket .dev/csi.sock Controller/ListVolumes      in another terminal";
 
 /// What `dev` is told.
@@ -43,6 +44,9 @@ pub struct Args {
     /// Where to serve. Removed at the end.
     #[arg(long, default_value = ".dev")]
     dir: PathBuf,
+    /// Record what passes between the host and the backend, from its first version on until the end, for `drivebay replay`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// The command that builds, instead of those of dev.toml.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
@@ -59,8 +63,13 @@ pub async fn run(args: &Args, program: PathBuf, still_there: StillThere, stop: i
     let plan = plan(args)?;
     let place = Place { folder: std::path::absolute(&args.dir).context("--dir is no path")? };
     claim(&place, still_there)?;
-    let mut work =
-        Work { host: Host::new(program, place.clone()), plan, command: args.command.clone(), place, builds: 0 };
+    let mut work = Work {
+        host: Host::new(program, place.clone(), args.record.clone()),
+        plan,
+        command: args.command.clone(),
+        place,
+        builds: 0,
+    };
     let worked = tokio::select! {
         () = stop => Ok(()),
         worked = work.go() => worked,

@@ -15,6 +15,8 @@ const QUIET: Duration = Duration::from_millis(60);
 const LOOK_EVERY: Duration = Duration::from_secs(2);
 /// Folders that builds and tools write to.
 const MADE: [&str; 5] = ["target", "build", "bindings", "node_modules", "__pycache__"];
+/// How recordings end, which grow while something is served.
+const RECORDING: &str = ".jsonl";
 
 /// The files of a project as they were at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -99,7 +101,7 @@ impl Look {
 /// Whether an entry of a watched folder is a part of the project, and not made from it.
 fn is_source(path: &Path) -> bool {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
-    !name.starts_with('.') && !MADE.contains(&name.as_ref())
+    !name.starts_with('.') && !MADE.contains(&name.as_ref()) && !name.ends_with(RECORDING)
 }
 
 /// A link to a folder, which may lead out of the project or back to where it is.

@@ -6,6 +6,7 @@
 
 mod errors;
 pub mod outgoing;
+mod recorded;
 mod reply;
 mod request;
 

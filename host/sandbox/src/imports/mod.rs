@@ -11,6 +11,7 @@ pub mod http;
 pub mod keyvalue;
 mod logging;
 mod mounts;
+pub(super) mod recorded;
 pub(super) mod refusals;
 pub(super) mod sockets;
 mod state;

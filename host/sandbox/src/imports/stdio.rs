@@ -17,6 +17,7 @@ use crate::context::CallContext;
 use crate::surroundings::Surroundings;
 use drivebay_observe::Level;
 use drivebay_observe::guest_log::{LINE, Origin};
+use drivebay_recording::Tape;
 
 /// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted. More is
 /// a trap, as WASI has it.
@@ -48,13 +49,14 @@ pub struct LogStream {
     around: Arc<Surroundings>,
     current: Arc<CurrentCall>,
     level: Level,
+    tape: Option<Tape>,
     line: Arc<Mutex<Vec<u8>>>,
 }
 
 impl LogStream {
     /// A stream that logs at this level.
-    pub fn new(around: Arc<Surroundings>, current: Arc<CurrentCall>, level: Level) -> Self {
-        Self { around, current, level, line: Arc::default() }
+    pub fn new(around: Arc<Surroundings>, current: Arc<CurrentCall>, level: Level, tape: Option<Tape>) -> Self {
+        Self { around, current, level, tape, line: Arc::default() }
     }
 
     fn take(&self, bytes: &[u8]) {
@@ -80,6 +82,9 @@ impl LogStream {
         let text = String::from_utf8_lossy(line.trim_ascii_end());
         if text.is_empty() {
             return;
+        }
+        if let Some(tape) = &self.tape {
+            tape.said(&text);
         }
         let call = self.current.get();
         let origin = Origin { call: &call.id, secrets: &call.secrets };

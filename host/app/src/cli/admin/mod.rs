@@ -3,6 +3,7 @@
 
 pub(super) mod command;
 pub(super) mod history;
+pub(super) mod record;
 pub(super) mod status;
 pub(super) mod table;
 

@@ -37,6 +37,7 @@ Examples:
   drivebay test array.wasm --write-budget                          commit drivebay.budget.toml
   drivebay test array.wasm --deep --seed 7
   drivebay test array.wasm --deep --only create/kill-2             what a finding says to play again
+  drivebay test array.wasm --deep --record first.jsonl             then: drivebay replay first.jsonl array.wasm
   drivebay test local --directory /tmp/pool:/pool --deep --json";
 
 /// How long threads are waited for that still work when all else has ended.
@@ -75,6 +76,10 @@ pub(crate) struct Args {
     /// Write what its calls use into that file.
     #[arg(long)]
     write_budget: bool,
+    /// Write what passed between the host and the component in the scenario of the first finding of --deep, for
+    /// `drivebay replay`.
+    #[arg(long, value_name = "FILE")]
+    record: Option<PathBuf>,
     /// Print one JSON object.
     #[arg(long)]
     json: bool,
@@ -160,7 +165,7 @@ fn test(args: &Args, place: &Place, local: &'static [u8]) -> Result<Report> {
 
 async fn judge(args: &Args, place: &Place, host: &Host, world: &chaos::World) -> Result<Report> {
     let parts = args.parts();
-    let stage = Served::new(host, &place.config);
+    let stage = Served::new(host, &place.config, args.record.is_some());
     stage.ready().await?;
     let mut report = Report::default();
     let channel = async || connect(&place.csi).await.map_err(anyhow::Error::msg);
@@ -177,6 +182,10 @@ async fn judge(args: &Args, place: &Place, host: &Host, world: &chaos::World) ->
         let played = chaos::run((world, &stage), (channel().await?, place.wish.clone()), &plan, &told).await?;
         if let (Some(only), 0) = (&plan.only, played.scenarios) {
             anyhow::bail!("there is no scenario {only} for this component with seed {}", args.seed);
+        }
+        if let Some((file, first)) = place.recording.as_ref().zip(played.findings.first()) {
+            file.write(&first.recording)?;
+            tracing::info!(scenario = first.scenario, "its recording was written");
         }
         report.deep = Some(played);
     }
@@ -195,7 +204,7 @@ async fn conform(place: &Place) -> Result<conformance::Report> {
     conformance::judge(&[addresses], with, &Choice::default(), wished, &told).await.map_err(anyhow::Error::msg)
 }
 
-impl place::BudgetFile {
+impl place::Opened {
     /// Compares, or writes.
     fn judge(&self, measured: &std::collections::BTreeMap<String, chaos::Measure>, write: bool) -> Result<Judged> {
         let used = report::used(measured);

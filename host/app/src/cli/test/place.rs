@@ -26,12 +26,14 @@ pub(super) struct Place {
     pub(super) with: WithFile,
     /// How volumes are asked for.
     pub(super) wish: chaos::Wish,
-    pub(super) budget: BudgetFile,
+    pub(super) budget: Opened,
+    /// Where the first finding is recorded.
+    pub(super) recording: Option<Opened>,
 }
 
-/// The budget's file, opened before the process may open files no more.
+/// A file of the vendor's, opened before the process may open files no more.
 #[derive(Debug)]
-pub(super) struct BudgetFile {
+pub(super) struct Opened {
     path: PathBuf,
     /// What it held; none: there was none.
     pub(super) before: Option<String>,
@@ -46,7 +48,7 @@ impl Place {
     /// When the configuration or a file that is named is wrong, or no folder can be made.
     pub(super) fn new(args: &Args) -> Result<Self> {
         let told = told(args.with.as_deref())?;
-        let budget = BudgetFile::open(&args.budget, args.write_budget)?;
+        let budget = Opened::open(&args.budget, args.write_budget)?;
         let unique = getrandom::u64().context("the system gives no random number")?;
         let folder = std::env::temp_dir().join(format!("drivebay-test-{unique:016x}"));
         std::fs::DirBuilder::new()
@@ -60,7 +62,8 @@ impl Place {
         let (csi, addons) = (backend.sockets.csi.clone(), backend.sockets.addons.clone());
         let (csi, addons) = (csi.unwrap_or_default(), addons.unwrap_or_default());
         let wish = wish(&told);
-        Ok(Self { csi, addons, config, with: within(told, &folder.0), wish, budget, _folder: folder })
+        let recording = args.record.as_ref().map(|file| Opened::open(file, true)).transpose()?;
+        Ok(Self { csi, addons, config, with: within(told, &folder.0), wish, budget, recording, _folder: folder })
     }
 }
 
@@ -127,7 +130,7 @@ fn wish(with: &WithFile) -> chaos::Wish {
     }
 }
 
-impl BudgetFile {
+impl Opened {
     fn open(path: &Path, writes: bool) -> Result<Self> {
         let named = || path.display().to_string();
         let before = match std::fs::read_to_string(path) {

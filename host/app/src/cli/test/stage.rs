@@ -2,16 +2,19 @@
 
 use std::fs::DirEntry;
 use std::path::Path;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::{Context as _, Result, bail};
 use async_trait::async_trait;
 use tokio::time::Instant;
 
+use crate::admin::recording;
 use crate::host::Host;
 use drivebay_backend::Readiness;
 use drivebay_chaos::Stage;
 use drivebay_policy::Config;
+use drivebay_recording::{Bounds, Lines, Recorder};
 use drivebay_state::Namespace;
 
 /// How long a start may take, recovery included.
@@ -24,11 +27,18 @@ const LOOK: Duration = Duration::from_millis(5);
 pub(super) struct Served<'a> {
     host: &'a Host,
     config: &'a Config,
+    /// Whether somebody wants recordings, and the one under way.
+    records: bool,
+    recording: Mutex<Option<(Arc<Recorder>, Lines)>>,
 }
 
 impl<'a> Served<'a> {
-    pub(super) const fn new(host: &'a Host, config: &'a Config) -> Self {
-        Self { host, config }
+    pub(super) const fn new(host: &'a Host, config: &'a Config, records: bool) -> Self {
+        Self { host, config, records, recording: Mutex::new(None) }
+    }
+
+    fn recording(&self) -> MutexGuard<'_, Option<(Arc<Recorder>, Lines)>> {
+        self.recording.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resolves when it takes calls: recovery may take as long as it needs for what was left.
@@ -60,7 +70,34 @@ impl Stage for Served<'_> {
     async fn restart(&self) -> Result<()> {
         self.host.configure(Config { backends: Vec::new(), ..self.config.clone() }).await?;
         self.host.configure(self.config.clone()).await?;
-        self.ready().await
+        self.ready().await?;
+        // The backend is another one now. What it does when it starts is not recorded.
+        let recorder = self.recording().as_ref().map(|(recorder, _)| Arc::clone(recorder));
+        if let (Some(recorder), Some(backend)) = (recorder, self.host.backends().first()) {
+            backend.recording.set(&recorder);
+        }
+        Ok(())
+    }
+
+    fn record(&self) {
+        let backends = self.host.backends();
+        let backend = backends.first().filter(|_| self.records);
+        let Some((backend, generation)) = backend.and_then(|it| Some((it, it.generation()?))) else { return };
+        // Nobody takes its lines before its end.
+        let usual = Bounds::default();
+        let header = recording::header(&backend.name, &generation);
+        let (recorder, lines) = Recorder::begin(header, Bounds { waiting: usual.bytes * 2, ..usual });
+        backend.recording.set(&recorder);
+        *self.recording() = Some((recorder, lines));
+    }
+
+    fn recorded(&self) -> String {
+        let Some((recorder, mut lines)) = self.recording().take() else { return String::new() };
+        recorder.end("the scenario was over");
+        if let Some(backend) = self.host.backends().first() {
+            backend.recording.clear();
+        }
+        std::iter::from_fn(|| lines.next_ready()).collect()
     }
 
     async fn kept(&self) -> Result<u64> {

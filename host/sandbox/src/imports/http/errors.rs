@@ -4,6 +4,30 @@ use wasmtime_wasi_http::p2::bindings::http::types::{DnsErrorPayload, ErrorCode, 
 
 use drivebay_egress::EgressError;
 
+/// The word by which a recording knows what a guest is told, a case of `error-code`.
+pub(super) const fn word(error: &EgressError) -> &'static str {
+    match error {
+        EgressError::Refused(_) => "HTTP-request-denied",
+        EgressError::Address(_) => "destination-IP-prohibited",
+        EgressError::Name => "DNS-error",
+        EgressError::NameTime => "DNS-timeout",
+        EgressError::ConnectionRefused => "connection-refused",
+        EgressError::Unreachable => "destination-IP-unroutable",
+        EgressError::ConnectTime => "connection-timeout",
+        EgressError::Busy => "connection-limit-reached",
+        EgressError::Certificate => "TLS-certificate-error",
+        EgressError::Alert(_) => "TLS-alert-received",
+        EgressError::Tls => "TLS-protocol-error",
+        EgressError::Time => "HTTP-response-timeout",
+        EgressError::Cut => "connection-terminated",
+        EgressError::Protocol | EgressError::Unfinished => "HTTP-protocol-error",
+        EgressError::Upgrade => "HTTP-upgrade-failed",
+        EgressError::RequestSize => "HTTP-request-body-size",
+        EgressError::ResponseSize => "HTTP-response-body-size",
+        EgressError::Host => "internal-error",
+    }
+}
+
 /// What a guest is told.
 pub(super) fn explain(error: &EgressError) -> ErrorCode {
     match error {

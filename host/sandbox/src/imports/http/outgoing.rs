@@ -8,6 +8,7 @@ use wasmtime_wasi_http::{RequestOptions, WasiHttpCtx};
 use crate::context::CallContext;
 use crate::surroundings::{Surroundings, View};
 use drivebay_egress::{Allowance, GuestTimeouts, Phase, Presence, Progress, RequestContext};
+use drivebay_recording::Tape;
 
 /// Bytes of the fields of one message, counted as the engine does.
 const FIELDS: usize = 64 * 1024;
@@ -19,18 +20,21 @@ pub struct Outgoing {
     pub(super) call: Arc<CallContext>,
     allowance: Arc<Allowance>,
     guest: Presence,
+    /// What is recorded of it.
+    pub(super) tape: Option<Tape>,
     /// Whether there was a request that may have changed something.
     pub(super) may_change: bool,
 }
 
 impl Outgoing {
     /// For an instance and its first call.
-    pub fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>) -> Self {
+    pub fn new(around: &Arc<Surroundings>, call: &Arc<CallContext>, tape: Option<Tape>) -> Self {
         Self {
             around: Arc::clone(around),
             call: Arc::clone(call),
             allowance: allowance(around),
             guest: Presence::new(),
+            tape,
             may_change: false,
         }
     }

@@ -21,6 +21,7 @@ use wasmtime_wasi_http::p2::types::{HostIncomingResponse, HostOutgoingRequest};
 use wasmtime_wasi_http::{Error, FieldMap, RequestOptions};
 
 use super::errors::explain;
+use super::recorded::Exchange;
 use super::request::written;
 use crate::boundary::Passed;
 use crate::context::CallContext;
@@ -41,6 +42,8 @@ type Got = Option<Result<Result<Resource<HostIncomingResponse>, ErrorCode>, ()>>
 #[derive(Debug)]
 pub(super) struct Reply {
     state: State,
+    /// What is recorded of it.
+    exchange: Option<Exchange>,
     call: Arc<CallContext>,
     may_change: bool,
 }
@@ -98,7 +101,8 @@ fn handle(
         Ok(written) => written,
         Err(code) => return Ok(Err(code)),
     };
-    let (request, is_whole) = written;
+    let (mut request, is_whole) = written;
+    let exchange = http.tape.as_ref().map(|tape| Exchange::begin(tape, &mut request));
     let may_change = !form::is_reading(request.method(), request.headers());
     http.may_change |= may_change;
     let (ask, egress) = (http.ask(options), Arc::clone(&http.around.egress));
@@ -108,7 +112,8 @@ fn handle(
         Passed::Refuse => Box::pin(async { Err(EgressError::ConnectionRefused) }),
         Passed::Lose => Box::pin(async move { egress.send(request, ask).await.and(Err(EgressError::Cut)) }),
     };
-    let reply = Reply::begin(sending, Arc::clone(&http.call), may_change, &|| is_whole && progress.is_connected());
+    let mut reply = Reply::begin(sending, Arc::clone(&http.call), may_change, &|| is_whole && progress.is_connected());
+    reply.exchange = exchange;
     Ok(Ok(table.push(reply)?))
 }
 
@@ -127,6 +132,10 @@ fn get(mut store: StoreContextMut<'_, HostState>, reply: &Resource<Reply>) -> wa
             return Ok(None);
         }
     };
+    let exchange = reply.exchange.take();
+    if let Some(exchange) = &exchange {
+        exchange.answered(&outcome);
+    }
     let answer = match outcome {
         Ok(answer) => answer,
         Err(error) => return Ok(Some(Ok(Err(explain(&error))))),
@@ -135,6 +144,10 @@ fn get(mut store: StoreContextMut<'_, HostState>, reply: &Resource<Reply>) -> wa
     let headers = FieldMap::new_immutable(http, head.headers);
     // The engine's kinds of errors are not ours: one that carries another carries ours to `code`.
     let body = body.map_err(|error| Error::Connect(io::Error::other(error))).boxed_unsync();
+    let body = match exchange {
+        Some(exchange) => exchange.response_body(body),
+        None => body,
+    };
     let body = Some(HostIncomingBody::new(body));
     let answer = HostIncomingResponse { status: head.status.as_u16(), headers, body };
     Ok(Some(Ok(Ok(table.push(answer)?))))
@@ -157,7 +170,7 @@ impl Reply {
             Poll::Pending if needs_nobody() => State::Waiting(sending),
             Poll::Pending => State::Driven(call.begin(sending)),
         };
-        Self { state, call, may_change }
+        Self { state, exchange: None, call, may_change }
     }
 
     /// Its guest waits no more, or not now: what may change something goes on, and the call's locks are kept for it.
