@@ -92,8 +92,7 @@ does Node/NodeExpandVolume '{ "volume_id": "a", "volume_path": "/pods/a/mount", 
 step "grown"
 
 # Killed: what is staged stays, and the next host takes it down whole.
-kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
-wait "$host" 2>/dev/null || true
+killed
 serve
 [[ $(sha256sum </pods/a/mount/file) = "$sum" ]] || fail "other bytes are read"
 # Somebody uses the device outside of the ledger: it is not taken away beneath.
@@ -153,7 +152,7 @@ ip addr del 10.0.0.2/32 dev lo
 "$program" call --socket "$socket" --timeout 100s csi.v1.Node/NodeStageVolume \
   "$(stage_request q "$both" 1 "$(identity_of 4)" false "$raw")" >/run/hanging 2>&1 &
 until_true 30 pgrep -x iscsiadm
-kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
+killed
 wait
 ip addr add 10.0.0.2/32 dev lo
 serve

@@ -68,6 +68,12 @@ time = "3s"
 CONFIG
 }
 
+# The host, its launcher and its helpers end at once, as when the machine kills them.
+killed() {
+  kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
+  wait "$host" 2>/dev/null || true
+}
+
 # Starts the host; it is ready when its socket answers.
 serve() {
   rm -f "$socket"

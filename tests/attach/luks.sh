@@ -44,10 +44,6 @@ mappings() { grep -ls CRYPT- /sys/block/dm-*/dm/uuid | wc -l; }
 locked() { [[ "$(sessions) $(disks) $(mappings)" = "0 0 0" ]] || fail "left: $(sessions) sessions, $(disks) disks, $(mappings) mappings ($1)"; }
 is_zero() { cmp -s -n 2097152 "/root/disk$1" /dev/zero; }
 sum() { sha256sum <"/pods/v$1/staged/file"; }
-kill_all() {
-  kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
-  wait "$host" 2>/dev/null || true
-}
 
 # Without a passphrase, and where the kernel cannot do it: nothing is written.
 refuses 'has no passphrase' Node/NodeStageVolume "$(stage_request 0 "$(secrets)")"
@@ -110,7 +106,7 @@ unstage 1
 step "a copy of the disk, beside its original"
 
 # Killed: what is staged stays, and is locked by the next host.
-kill_all
+killed
 serve
 [[ $(sum 0) = "$before" ]] || fail "other bytes are read"
 # Somebody uses the mapping outside of the ledger.
@@ -143,7 +139,7 @@ for moment in 'pgrep -x cryptsetup' is_open; do
   truncate -s 40M /root/disk2
   "$program" call --socket "$socket" --timeout 60s csi.v1.Node/NodeStageVolume "$(stage_request 2 "$(with "$passphrase")")" >/run/hanging 2>&1 &
   until_true 30 $moment
-  kill_all
+  killed
   serve
   until_true 20 nothing
   is_zero 2 || fail "a disk that was being encrypted is not empty again"

@@ -136,8 +136,7 @@ unpublish "$one" m
 step "mapped pages: on the server when unpublished"
 
 # What is published outlasts host and helper, and the next host knows it.
-kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
-wait "$host" 2>/dev/null || true
+killed
 cmp /pods/a/mount/file "/srv/pool/$one/file" || fail "a mount is gone with the host"
 serve
 does Node/NodePublishVolume "$request"
@@ -172,7 +171,7 @@ serve
 "$program" call --socket "$socket" --timeout 100s csi.v1.Node/NodePublishVolume \
   "$(publish_request "$one" g 10.1.0.1 /pool "$one")" >/run/hanging 2>&1 &
 until_true 60 pgrep -x mount.nfs
-kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
+killed
 wait
 ip link set way1 up
 serve

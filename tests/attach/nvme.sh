@@ -52,10 +52,6 @@ unpublish() { does Node/NodeUnpublishVolume "{ \"volume_id\": \"$1\", \"target_p
 unstage_request() { echo "{ \"volume_id\": \"$1\", \"staging_target_path\": \"/pods/$1/staged\" }"; }
 unstage() { does Node/NodeUnstageVolume "$(unstage_request "$1")"; }
 stats() { does Node/NodeGetVolumeStats "{ \"volume_id\": \"$1\", \"volume_path\": \"/pods/$1/mount\" }"; }
-killed() {
-  kill -KILL "$host" $(pgrep -f 'node-(helper|launcher)') 2>/dev/null || true
-  wait "$host" 2>/dev/null || true
-}
 
 refuses "no NVMe host name" Node/NodeStageVolume "$(stage_request a "$both" 1 "$(identity_of 1)" true)"
 mkdir -p /etc/nvme

@@ -73,6 +73,14 @@ impl NodeError {
         }
     }
 
+    /// Names the packages of a program that is not installed ([`ErrorCode::Unsupported`]); any other error stays as it is.
+    pub(super) fn with_packages(self, packages: &str) -> Self {
+        match self.code {
+            ErrorCode::Unsupported => Self::new(self.code, format!("{self}; it is in the package {packages}")),
+            _ => self,
+        }
+    }
+
     /// The helper ended before it answered.
     pub(super) fn gone(why: &str) -> Self {
         Self::new(

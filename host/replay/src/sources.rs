@@ -7,6 +7,7 @@ use std::time::Duration;
 use async_trait::async_trait;
 use bytes::Bytes;
 use rand_core::TryRng;
+use rand_core::utils::next_word_via_fill;
 use tokio::io::AsyncWrite;
 use wasmtime_wasi::cli::{IsTerminal, StdoutStream};
 use wasmtime_wasi::p2::{OutputStream, Pollable, StreamResult};
@@ -14,6 +15,7 @@ use wasmtime_wasi::{HostMonotonicClock, HostWallClock, WasiCtx, WasiCtxBuilder};
 
 use super::player::Player;
 use drivebay_recording::line::Clock;
+use drivebay_sandbox::unfinished_line::UnfinishedLine;
 
 /// The player, for those who ask it.
 #[derive(Debug, Clone)]
@@ -34,7 +36,7 @@ const ONE_WRITE: usize = 4096;
 
 /// WASI of one instance, and its unfinished lines.
 pub(super) fn wasi(player: &Shared, seed: u64) -> (WasiCtx, [Spoken; 2]) {
-    let spoken = [(); 2].map(|()| Spoken { player: player.clone(), line: Arc::default() });
+    let spoken = [(); 2].map(|()| Spoken { player: player.clone(), line: UnfinishedLine::default() });
     let [output, error] = spoken.clone();
     let random = Random(player.clone());
     let mut wasi = WasiCtxBuilder::new();
@@ -79,15 +81,11 @@ impl TryRng for Random {
     type Error = Infallible;
 
     fn try_next_u32(&mut self) -> Result<u32, Infallible> {
-        let mut bytes = [0; 4];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u32::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_next_u64(&mut self) -> Result<u64, Infallible> {
-        let mut bytes = [0; 8];
-        self.try_fill_bytes(&mut bytes)?;
-        Ok(u64::from_le_bytes(bytes))
+        next_word_via_fill(self)
     }
 
     fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Infallible> {
@@ -100,34 +98,17 @@ impl TryRng for Random {
 #[derive(Debug, Clone)]
 pub(super) struct Spoken {
     player: Shared,
-    line: Arc<Mutex<Vec<u8>>>,
+    line: UnfinishedLine,
 }
 
 impl Spoken {
-    fn take(&self, bytes: &[u8]) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            // As long as a host's log keeps, and one more, so that it shows that it is cut.
-            let room = (ONE_WRITE + 1).saturating_sub(line.len());
-            line.extend(piece.iter().take(room));
-            if piece.ends_with(b"\n") {
-                self.say(&line);
-                line.clear();
-            }
-        }
-    }
-
     /// What there is of an unfinished line is said when the call ends.
     pub(super) fn end(&self) {
-        let line = std::mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
-        self.say(&line);
+        self.line.end(|text| self.say(text));
     }
 
-    fn say(&self, line: &[u8]) {
-        let text = String::from_utf8_lossy(line.trim_ascii_end());
-        if !text.is_empty() {
-            self.player.lock().wrote(&text);
-        }
+    fn say(&self, text: &str) {
+        self.player.lock().wrote(text);
     }
 }
 
@@ -155,7 +136,7 @@ impl Pollable for Spoken {
 
 impl OutputStream for Spoken {
     fn write(&mut self, bytes: Bytes) -> StreamResult<()> {
-        self.take(&bytes);
+        self.line.take(&bytes, |text| self.say(text));
         Ok(())
     }
 

@@ -23,3 +23,4 @@ pub mod own;
 mod recorded;
 pub mod store;
 pub mod surroundings;
+pub mod unfinished_line;

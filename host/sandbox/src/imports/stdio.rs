@@ -15,8 +15,9 @@ use wasmtime_wasi::p2::{OutputStream, Pollable, StreamError, StreamResult};
 use super::filesystem::streams;
 use crate::context::CallContext;
 use crate::surroundings::Surroundings;
+use crate::unfinished_line::UnfinishedLine;
 use drivebay_observe::Level;
-use drivebay_observe::guest_log::{LINE, Origin};
+use drivebay_observe::guest_log::Origin;
 use drivebay_recording::Tape;
 
 /// Bytes that a guest may write at once, in as many lines as it likes: between two writes it can be interrupted. More is
@@ -50,51 +51,37 @@ pub struct LogStream {
     current: Arc<CurrentCall>,
     level: Level,
     tape: Option<Tape>,
-    line: Arc<Mutex<Vec<u8>>>,
+    line: UnfinishedLine,
 }
 
 impl LogStream {
     /// A stream that logs at this level.
     pub fn new(around: Arc<Surroundings>, current: Arc<CurrentCall>, level: Level, tape: Option<Tape>) -> Self {
-        Self { around, current, level, tape, line: Arc::default() }
+        Self { around, current, level, tape, line: UnfinishedLine::default() }
     }
 
     fn take(&self, bytes: &[u8]) {
-        let mut line = self.line.lock().unwrap_or_else(PoisonError::into_inner);
-        for piece in bytes.split_inclusive(|b| *b == b'\n') {
-            // One more than a line has: so it is known to be cut.
-            let room = (LINE + 1).saturating_sub(line.len());
-            line.extend(piece.iter().take(room));
-            if piece.ends_with(b"\n") {
-                self.log(&line);
-                line.clear();
-            }
-        }
+        self.line.take(bytes, |text| self.log(text));
     }
 
     /// Logs what there is of an unfinished line: the call ends, and its secrets are masked with it.
     pub(crate) fn end(&self) {
-        let line = std::mem::take(&mut *self.line.lock().unwrap_or_else(PoisonError::into_inner));
-        self.log(&line);
+        self.line.end(|text| self.log(text));
     }
 
-    fn log(&self, line: &[u8]) {
-        let text = String::from_utf8_lossy(line.trim_ascii_end());
-        if text.is_empty() {
-            return;
-        }
+    fn log(&self, text: &str) {
         if let Some(tape) = &self.tape {
-            tape.said(&text);
+            tape.said(text);
         }
         let call = self.current.get();
         let origin = Origin { call: &call.id, secrets: &call.secrets };
-        self.around.log.line(self.level, "stdio", &text, origin);
+        self.around.log.line(self.level, "stdio", text, origin);
     }
 }
 
 impl Drop for LogStream {
     fn drop(&mut self) {
-        if Arc::strong_count(&self.line) == 1 {
+        if self.line.is_last() {
             self.end();
         }
     }

@@ -13,6 +13,8 @@ use crate::protocol::{Access, Secret};
 const PROGRAM: &str = "cryptsetup";
 /// Longer than a key slot takes that was made for a fast machine, or a disk to take a header of 16 MiB.
 const KEY_LIMIT: Duration = Duration::from_mins(1);
+/// Those that have the program.
+const PACKAGES: &str = "cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)";
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// How a passphrase becomes the key of its slot: the second choice of RFC 9106, for where memory is short, with one pass
@@ -105,22 +107,12 @@ pub(super) fn close(name: &str) -> Result<(), NodeError> {
 }
 
 fn tell(arguments: &[&str], first: Told, second: Option<Told>) -> Result<Outcome, NodeError> {
-    programs::run_told(PROGRAM, arguments, KEY_LIMIT, Some(first), second).map_err(missing)
+    programs::run_told(PROGRAM, arguments, KEY_LIMIT, Some(first), second)
+        .map_err(|error| error.with_packages(PACKAGES))
 }
 
 fn run(arguments: &[&str]) -> Result<Outcome, NodeError> {
-    programs::run_told(PROGRAM, arguments, LIMIT, None, None).map_err(missing)
-}
-
-fn missing(error: NodeError) -> NodeError {
-    match error.code {
-        ErrorCode::Unsupported => {
-            let message =
-                format!("{error}; it is in the package cryptsetup-bin (Debian, Ubuntu) or cryptsetup (others)");
-            NodeError::new(error.code, message)
-        }
-        _ => error,
-    }
+    programs::run_told(PROGRAM, arguments, LIMIT, None, None).map_err(|error| error.with_packages(PACKAGES))
 }
 
 fn judge(disk: &str, ended: &Outcome) -> Result<Opened, NodeError> {

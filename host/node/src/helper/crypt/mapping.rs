@@ -17,6 +17,8 @@ const TEMPORARY: &str = "CRYPT-TEMP-";
 const CIPHER: &str = "aes-xts-plain64";
 /// Hexadecimal digits of the two keys of XTS, of 128 and 256 bits.
 const KEY_DIGITS: [usize; 2] = [64, 128];
+/// Those that have the program.
+const PACKAGES: &str = "dmsetup (Debian, Ubuntu) or device-mapper (others)";
 const LIMIT: Duration = Duration::from_secs(20);
 
 /// A mapping.
@@ -52,7 +54,8 @@ fn read(device: &str, kind: &str) -> Option<Mapping> {
 impl Mapping {
     /// `failed` unless it decrypts this disk and nothing else, by a cipher that is one.
     pub(super) fn expect_of(&self, disk: &str) -> Result<(), NodeError> {
-        let ended = programs::run_within("dmsetup", &["table", &self.name], LIMIT, Rights::Ours).map_err(missing)?;
+        let ended = programs::run_within("dmsetup", &["table", &self.name], LIMIT, Rights::Ours)
+            .map_err(|error| error.with_packages(PACKAGES))?;
         ended.expect_success(&[0])?;
         let number = blocks::number(disk)?;
         let below = format!("{}:{}", rustix::fs::major(number), rustix::fs::minor(number));
@@ -61,16 +64,6 @@ impl Mapping {
                 format!("the header of the encrypted disk {disk} is not used: {what}. Nothing was written to it");
             NodeError::new(ErrorCode::Failed, message)
         })
-    }
-}
-
-fn missing(error: NodeError) -> NodeError {
-    match error.code {
-        ErrorCode::Unsupported => {
-            let message = format!("{error}; it is in the package dmsetup (Debian, Ubuntu) or device-mapper (others)");
-            NodeError::new(error.code, message)
-        }
-        _ => error,
     }
 }
 

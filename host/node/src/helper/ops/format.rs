@@ -88,10 +88,7 @@ fn make(scope: &Scope<'_>, mut device: Entry, kind: &Kind) -> Result<(), NodeErr
     let _place = scope.heavy();
     let arguments: Vec<&str> = kind.options.iter().copied().chain([path.as_str()]).collect();
     let made = run_without_rights(kind.program, &arguments).and_then(|ended| ended.expect_success(&[0]));
-    let made = made.map_err(|error| match error.code {
-        ErrorCode::Unsupported => NodeError::new(error.code, format!("{error}; it is in the package {}", kind.package)),
-        _ => error,
-    });
+    let made = made.map_err(|error| error.with_packages(kind.package));
     if made.is_err() {
         beginning::wipe(&device.path)?;
     }
